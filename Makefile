@@ -1,0 +1,42 @@
+# Two commands start everything: `make demo` and `make test`. Each sets itself up.
+.DEFAULT_GOAL := help
+.PHONY: help install test test-fast check format pictures clean
+
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+
+help: ## show the commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+install: $(READY) ## make .venv with the package and its development tools (nothing when nothing changed)
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit("walkconv needs Python 3.11 or newer; `$(PYTHON)` is %d.%d. Try: make PYTHON=python3.11 $(MAKECMDGOALS)" % sys.version_info[:2] if sys.version_info < (3, 11) else 0)'
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+test: install ## install, then run the whole suite
+	$(BIN)/python -m pytest
+
+test-fast: install ## the part of the suite to run all day (under a minute)
+	$(BIN)/python -m pytest -q -m 'not slow'
+
+check: install ## format, lint, types, import rule, tests
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/basedpyright
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest
+
+format: install ## format the code and mend what ruff can mend
+	$(BIN)/ruff format
+	$(BIN)/ruff check --fix
+
+pictures: install ## draw the pictures of the README anew
+	$(BIN)/python docs/pictures/neighborhoods.py
+
+clean: ## remove the environment and the caches
+	rm -rf .venv .pytest_cache .ruff_cache .hypothesis .import_linter_cache build dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,88 @@
+"""Checks at the door: what must hold, what came, what to do."""
+
+from collections.abc import Sequence
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+
+def check_integer(
+    value: Any, name: str, *, minimum: int, maximum: int | None = None, hint: str = ""
+) -> int:
+    """Return `value` as an int within [minimum, maximum]."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Integral):
+        raise TypeError(f"{name} must be an integer; got {describe(value)}.")
+    value = int(value)
+    if value < minimum:
+        raise ValueError(f"{name} must be at least {minimum}; got {value}.")
+    if maximum is not None and value > maximum:
+        raise ValueError(f"{name} must be at most {maximum}; got {value}. {hint}".rstrip())
+    return value
+
+
+def check_option(value: Any, name: str, options: Sequence[str]) -> str:
+    """Return `value` when it is one of `options`."""
+    if not isinstance(value, str) or value not in options:
+        listed = ", ".join(repr(option) for option in options)
+        raise ValueError(f"{name} must be one of {listed}; got {describe(value)}.")
+    return value
+
+
+def check_table(X: Any, name: str = "X") -> np.ndarray | sp.csc_array:
+    """Return a finite numeric table (n_samples, n_nodes): an array as it came, or sparse as CSC."""
+    table = sp.csc_array(X) if sp.issparse(X) else np.asanyarray(X)
+    if table.ndim != 2:
+        raise ValueError(
+            f"{name} must have two dimensions (n_samples, n_nodes); got shape {table.shape}."
+        )
+    if not isinstance(table, np.ndarray):
+        check_finite(as_real(table.data, name), name)
+        return table
+    table = as_real(table, name)
+    check_finite(table, name)
+    return table
+
+
+def as_real(values: np.ndarray, name: str) -> np.ndarray:
+    """Return an array of real numbers, refusing text and complex numbers."""
+    if values.dtype.kind in "biuf":
+        return values
+    if values.dtype.kind == "O" and not any(isinstance(value, str) for value in values.flat):
+        try:
+            return values.astype(np.float64)
+        except (TypeError, ValueError):
+            pass
+    raise TypeError(
+        f"{name} must hold real numbers; got an array of {values.dtype}. "
+        "Encode text and categories as numbers first."
+    )
+
+
+def check_finite(values: np.ndarray, name: str) -> None:
+    """Refuse NaN and infinity, block by block so that no copy of a large array is made."""
+    if values.dtype.kind != "f" or values.size == 0:
+        return
+    rows_at_once = max(1, 2**22 // max(1, values[0].size))
+    for start in range(0, len(values), rows_at_once):
+        block = values[start : start + rows_at_once]
+        is_bad = ~np.isfinite(block)
+        if is_bad.any():
+            where = np.argwhere(is_bad)[0]
+            came = block[tuple(where)]
+            where[0] += start
+            place = ", ".join(str(i) for i in where)
+            raise ValueError(
+                f"{name} must be finite; got {came} at position ({place}). "
+                "Drop or impute such values first."
+            )
+
+
+def describe(value: Any) -> str:
+    """Say what came, briefly: strings and numbers as they are, arrays by their shape."""
+    shape = getattr(value, "shape", None)
+    if shape is not None and len(shape) > 0:
+        return f"{type(value).__name__} of shape {tuple(shape)}"
+    text = repr(value)
+    return f"{text if len(text) <= 60 else text[:57] + '...'} ({type(value).__name__})"

@@ -1,0 +1,53 @@
+"""The graph of a list of edges."""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from walkconv._adapters import edges_to_matrix
+
+
+def graph_from_edges(
+    edge_index: Any,
+    weight: Any = None,
+    *,
+    n_nodes: int | None = None,
+    directed: bool = False,
+) -> sp.csr_array:
+    """Return the graph with the given edges.
+
+    Parameters
+    ----------
+    edge_index : array of shape (2, n_edges), integer
+        Source and target of each edge.
+    weight : array of shape (n_edges,), optional
+        Weight of each edge, 1 by default. The weights of an edge listed more than once are
+        summed; negative weights keep their sign.
+    n_nodes : int, optional
+        Number of nodes, by default one more than the largest node of an edge.
+    directed : bool, default False
+        Whether an edge leads only from its source to its target. If not, list each edge once:
+        (i, j) and (j, i) are the same edge, and listing both sums their weights.
+
+    Returns
+    -------
+    csr_array of shape (n_nodes, n_nodes), float64
+        Entry (i, j) is the weight of the edge from i to j.
+
+    Examples
+    --------
+    >>> from walkconv import graph_from_edges
+    >>> graph_from_edges([[0, 0, 1], [1, 2, 2]], [1.0, -2.0, 0.5]).toarray()
+    array([[ 0. ,  1. , -2. ],
+           [ 1. ,  0. ,  0.5],
+           [-2. ,  0.5,  0. ]])
+    """
+    graph = edges_to_matrix(edge_index, weight, n_nodes=n_nodes)
+    if directed:
+        return graph
+    both = sp.csr_array(graph + graph.T)
+    both.setdiag(graph.diagonal())
+    both.eliminate_zeros()
+    both.sort_indices()
+    return both.astype(np.float64)

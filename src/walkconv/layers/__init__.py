@@ -1,0 +1,5 @@
+"""The layers: modules that hold filters."""
+
+from .conv import GraphConv
+
+__all__ = ["GraphConv"]

@@ -1,0 +1,114 @@
+"""The graph convolution as a module."""
+
+import math
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from walkconv._checks import check_integer, check_option, describe
+from walkconv.conv import graph_conv
+from walkconv.walks import Neighbors
+
+
+class GraphConv(nn.Module):
+    """A convolution over the neighbours of every node, weights shared by rank.
+
+    The filters belong to the layer, the neighbours to the graph: the table does not enter
+    ``state_dict``, so filters trained on one graph load into a layer on another.
+
+    Parameters
+    ----------
+    c_in, c_out : int
+        Channels of a node before and after.
+    neighbors : Neighbors
+        From `select_neighbors`.
+    weighting : "rank" or "signed_visits", default "rank"
+        "rank" is the paper's Conv1. "signed_visits" is its Conv2: each neighbour is multiplied by
+        the sign of its edge and its expected visits.
+    bias : bool, default True
+        Whether every filter has a bias.
+    device, dtype
+        Of the filters, as in torch's own layers.
+
+    Attributes
+    ----------
+    weight : Parameter of shape (n_neighbors, c_in, c_out)
+    bias : Parameter of shape (c_out,) or None
+
+    Shape
+    -----
+    Input (..., n_nodes, c_in), output (..., n_nodes, c_out).
+
+    Examples
+    --------
+    >>> import torch
+    >>> from walkconv import GraphConv, grid_graph, select_neighbors
+    >>> neighbors = select_neighbors(grid_graph((4, 4)), n_neighbors=5)
+    >>> layer = GraphConv(1, 8, neighbors)
+    >>> layer(torch.zeros(32, 16, 1)).shape
+    torch.Size([32, 16, 8])
+    >>> wider = select_neighbors(grid_graph((9, 9)), n_neighbors=5)
+    >>> _ = GraphConv(1, 8, wider).load_state_dict(layer.state_dict())
+    """
+
+    index: Tensor
+    scale: Tensor | None
+
+    def __init__(
+        self,
+        c_in: int,
+        c_out: int,
+        neighbors: Neighbors,
+        *,
+        weighting: Literal["rank", "signed_visits"] = "rank",
+        bias: bool = True,
+        device: Any = None,
+        dtype: torch.dtype | None = None,
+    ):
+        super().__init__()
+        if not isinstance(neighbors, Neighbors):
+            raise TypeError(
+                f"neighbors must come from select_neighbors; got {describe(neighbors)}."
+            )
+        self.c_in = check_integer(c_in, "c_in", minimum=1)
+        self.c_out = check_integer(c_out, "c_out", minimum=1)
+        self.weighting = check_option(weighting, "weighting", ["rank", "signed_visits"])
+        shape = (neighbors.n_neighbors, self.c_in, self.c_out)
+        self.weight = nn.Parameter(torch.empty(shape, device=device, dtype=dtype))
+        if bias:
+            self.bias = nn.Parameter(torch.empty(self.c_out, device=device, dtype=dtype))
+        else:
+            self.register_parameter("bias", None)
+        index = torch.from_numpy(np.ascontiguousarray(neighbors.index)).to(device)
+        self.register_buffer("index", index, persistent=False)
+        scale = None
+        if self.weighting == "signed_visits":
+            scale = torch.from_numpy(neighbors.sign * neighbors.visits).to(self.weight)
+        self.register_buffer("scale", scale, persistent=False)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw the filters anew, uniform with the bound of torch's convolutions."""
+        bound = 1.0 / math.sqrt(self.weight.shape[0] * self.c_in)
+        nn.init.uniform_(self.weight, -bound, bound)
+        if self.bias is not None:
+            nn.init.uniform_(self.bias, -bound, bound)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return the convolution (..., n_nodes, c_out) of x (..., n_nodes, c_in)."""
+        if x.ndim < 2 or tuple(x.shape[-2:]) != (len(self.index), self.c_in):
+            raise ValueError(
+                f"x must have shape (..., n_nodes, c_in) = (..., {len(self.index)}, {self.c_in}); "
+                f"got {tuple(x.shape)}."
+            )
+        return graph_conv(x, self.index, self.weight, self.bias, self.scale)
+
+    def extra_repr(self) -> str:
+        """Describe the layer where a model is printed."""
+        n_neighbors = self.weight.shape[0]
+        return (
+            f"{self.c_in}, {self.c_out}, n_nodes={len(self.index)}, n_neighbors={n_neighbors}, "
+            f"weighting={self.weighting!r}, bias={self.bias is not None}"
+        )

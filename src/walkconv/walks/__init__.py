@@ -1,0 +1,8 @@
+"""A graph becomes neighbours: the nodes a random walk visits most, in order."""
+
+from .definition import expected_visits, transition_matrix
+from .diagnosis import diagnose
+from .neighbors import Neighbors
+from .select import select_neighbors
+
+__all__ = ["Neighbors", "diagnose", "expected_visits", "select_neighbors", "transition_matrix"]

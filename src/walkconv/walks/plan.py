@@ -1,0 +1,72 @@
+"""What every engine is told, and how its blocks of rows are handed to threads."""
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+
+from walkconv.walks.ranking import TieRule
+
+BLOCKS_PER_THREAD = 8
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The settings of one selection.
+
+    Attributes
+    ----------
+    n_neighbors, n_steps : int
+        The paper's p and k.
+    tie_rule : TieRule
+        How ties are broken.
+    block_size : int or None
+        Rows per block; by default some blocks for each thread.
+    n_threads : int
+        Threads; they change the time, not the answer.
+    """
+
+    n_neighbors: int
+    n_steps: int
+    tie_rule: TieRule
+    block_size: int | None
+    n_threads: int
+
+    @property
+    def tie_fields(self) -> tuple[int, np.uint64, np.ndarray]:
+        """The tie rule as compiled code takes it."""
+        return self.tie_rule.kind, self.tie_rule.seed, self.tie_rule.places
+
+    def empty_result(self, n_nodes: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return index and visits (n_nodes, n_neighbors) to be written."""
+        shape = (n_nodes, self.n_neighbors)
+        return np.empty(shape, dtype=np.int64), np.empty(shape)
+
+    def for_each_block(
+        self, n_rows: int, work: Callable[[int, int], None], *, most_rows: int | None = None
+    ) -> None:
+        """Call ``work(start, stop)`` for blocks that cover all rows, in threads.
+
+        Without a `block_size` there are a few blocks for each thread, of at most `most_rows`.
+        """
+        size = self.block_size
+        if size is None:
+            size = -(-n_rows // (BLOCKS_PER_THREAD * self.n_threads))
+            size = min(size, most_rows or size)
+        starts = range(0, n_rows, size)
+        if self.n_threads == 1 or len(starts) == 1:
+            for start in starts:
+                work(start, min(start + size, n_rows))
+            return
+        with ThreadPoolExecutor(self.n_threads) as pool:
+            for _ in pool.map(lambda start: work(start, min(start + size, n_rows)), starts):
+                pass
+
+
+def available_threads() -> int:
+    """Return how many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -1,0 +1,119 @@
+"""The door of this room: which engine, which rules, and the record that comes out."""
+
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+
+from walkconv._adapters import as_graph
+from walkconv._checks import check_integer, check_option
+from walkconv.walks import blocked, dense, sparse
+from walkconv.walks.neighbors import Neighbors
+from walkconv.walks.plan import Plan, available_threads
+from walkconv.walks.ranking import tie_rule
+from walkconv.walks.reach import enough_steps
+
+ENGINES = {
+    "dense": dense.most_visited,
+    "blocked": blocked.most_visited,
+    "sparse": sparse.most_visited,
+}
+
+
+def select_neighbors(
+    graph: Any,
+    *,
+    n_neighbors: int,
+    n_steps: int | Literal["auto"] = 1,
+    ties: Any = "index",
+    random_state: Any = None,
+    method: Literal["auto", "dense", "blocked", "sparse"] = "auto",
+    block_size: int | None = None,
+    n_threads: int | None = None,
+) -> Neighbors:
+    """Return the nodes that a random walk from each node visits most, most visited first.
+
+    For every node i these are the `n_neighbors` nodes j with the largest ``Q_ij`` of
+    `expected_visits`. The node itself is one of them, and the first whenever `n_steps` is 1.
+
+    Parameters
+    ----------
+    graph
+        Similarity (n_nodes, n_nodes) in any form `as_graph` takes; weighted or not, directed or
+        not, signed or not. The walk follows out-edges in proportion to their absolute weight.
+    n_neighbors : int
+        The paper's p, the node itself included.
+    n_steps : int or "auto", default 1
+        The paper's k. "auto" takes the smallest at which nearly every node (99 %) has filled its
+        slots or reached all that it can reach.
+    ties : "index", "random" or array of shape (n_nodes, n_axes), default "index"
+        The order of nodes with equal visits (to a relative 1e-9). The node itself comes first;
+        then the lowest index, or an order by chance that `random_state` fixes, or, given
+        positions, the order of the displacements along the first axis, then the second, and so
+        on: on a grid this makes the interior an ordinary convolution.
+    random_state : int, RandomState, Generator or None
+        Used by ``ties="random"``.
+    method : "auto", "dense", "blocked" or "sparse", default "auto"
+        The engine. All give the same neighbours.
+    block_size, n_threads : int, optional
+        Rows computed at once and threads used. They do not change the neighbours.
+
+    Returns
+    -------
+    Neighbors
+        `index`, `visits` and `sign`, each (n_nodes, n_neighbors). A node that reaches fewer than
+        `n_neighbors` nodes has -1 in its last slots.
+
+    Examples
+    --------
+    >>> from walkconv import graph_from_edges, select_neighbors
+    >>> graph = graph_from_edges([[0, 0, 1, 2], [1, 2, 2, 3]], [3.0, 1.0, 1.0, 1.0], n_nodes=5)
+    >>> select_neighbors(graph, n_neighbors=3).index
+    array([[ 0,  1,  2],
+           [ 1,  0,  2],
+           [ 2,  0,  1],
+           [ 3,  2, -1],
+           [ 4, -1, -1]])
+    """
+    matrix = as_graph(graph)
+    n_nodes = matrix.shape[0]
+    n_neighbors = check_integer(n_neighbors, "n_neighbors", minimum=1)
+    if n_neighbors > n_nodes:
+        raise ValueError(
+            f"n_neighbors must be at most the number of nodes ({n_nodes}); got {n_neighbors}. "
+            "Lower n_neighbors."
+        )
+    if isinstance(n_steps, str):
+        check_option(n_steps, "n_steps", ["auto"])
+        n_steps = enough_steps(matrix, n_neighbors)
+    method = check_option(method, "method", ["auto", *ENGINES])  # type: ignore[assignment]
+    if block_size is not None:
+        block_size = check_integer(block_size, "block_size", minimum=1)
+    if n_threads is None:
+        n_threads = available_threads()
+    plan = Plan(
+        n_neighbors=n_neighbors,
+        n_steps=check_integer(n_steps, "n_steps", minimum=0),
+        tie_rule=tie_rule(ties, random_state, n_nodes),
+        block_size=block_size,
+        n_threads=check_integer(n_threads, "n_threads", minimum=1),
+    )
+    engine = ENGINES[_fastest(matrix) if method == "auto" else method]
+    index, visits = engine(matrix, plan)
+    return Neighbors(index, visits, _signs(matrix, index), plan.n_steps)
+
+
+def _fastest(graph: sp.csr_array) -> str:
+    """Choose the engine by the share of pairs that are joined and the size."""
+    n_nodes = graph.shape[0]
+    if graph.nnz < 0.05 * n_nodes**2:
+        return "sparse"
+    return "dense" if n_nodes <= 2_000 else "blocked"
+
+
+def _signs(graph: sp.csr_array, index: np.ndarray) -> np.ndarray:
+    """Return the sign of the edge to each neighbour: +1 without an edge, 0 in an empty slot."""
+    rows = np.broadcast_to(np.arange(len(index))[:, None], index.shape)
+    weight = sp.csr_array(graph[rows, np.maximum(index, 0)]).toarray()
+    sign = np.where(weight < 0, -1, 1)
+    return np.where(index < 0, 0, sign).astype(np.int8)

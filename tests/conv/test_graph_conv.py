@@ -1,0 +1,273 @@
+"""The operator equals its definition, forward and backward, whatever the shapes."""
+
+import shutil
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch.autograd import gradcheck
+
+from walkconv import graph_conv
+from walkconv.conv import tiled
+from walkconv.conv.definition import define_graph_conv
+from walkconv.conv.op import _graph_conv
+
+
+def problem(
+    n_samples=3,
+    n_in=7,
+    n_nodes=7,
+    n_slots=4,
+    c_in=2,
+    c_out=5,
+    per_sample=False,
+    scaled=False,
+    biased=True,
+    dtype=torch.float64,
+    seed=0,
+):
+    """Random arguments, with empty slots, an empty row and repeated neighbours."""
+    draw = torch.Generator().manual_seed(seed)
+    tables = (n_samples, n_nodes, n_slots) if per_sample else (n_nodes, n_slots)
+    index = torch.randint(-1, n_in, tables, generator=draw)
+    if n_nodes > 1:
+        index[..., 1, :] = -1
+    if n_slots > 1:
+        index[..., 0, 1] = index[..., 0, 0]
+
+    def normal(*shape):
+        return torch.randn(*shape, generator=draw, dtype=dtype)
+
+    return (
+        normal(n_samples, n_in, c_in).requires_grad_(),
+        index,
+        normal(n_slots, c_in, c_out).requires_grad_(),
+        normal(c_out).requires_grad_() if biased else None,
+        normal(*tables) if scaled else None,
+    )
+
+
+def assert_equals_definition(arguments, **tolerance):
+    x, _, weight, bias, _ = arguments
+    inputs = [t for t in (x, weight, bias) if t is not None]
+    expected = define_graph_conv(*arguments)
+    found = graph_conv(*arguments)
+    torch.testing.assert_close(found, expected, **tolerance)
+    cotangent = torch.randn(
+        found.shape, dtype=found.dtype, generator=torch.Generator().manual_seed(1)
+    )
+    expected_grads = torch.autograd.grad(expected, inputs, cotangent)
+    found_grads = torch.autograd.grad(found, inputs, cotangent)
+    for a, b in zip(found_grads, expected_grads, strict=True):
+        torch.testing.assert_close(a, b, **tolerance)
+
+
+sizes = st.integers(1, 9)
+
+
+@given(
+    n_samples=st.integers(0, 4),
+    n_in=sizes,
+    n_nodes=sizes,
+    n_slots=st.integers(1, 6),
+    c_in=sizes,
+    c_out=sizes,
+    per_sample=st.booleans(),
+    scaled=st.booleans(),
+    biased=st.booleans(),
+)
+def test_equals_the_definition(**shape):
+    assert_equals_definition(problem(**shape))
+
+
+@pytest.mark.parametrize("tile_bytes", [1, 100, 1000, 10**9])
+@pytest.mark.parametrize("per_sample", [False, True])
+def test_tiles_do_not_change_the_answer(monkeypatch, tile_bytes, per_sample):
+    monkeypatch.setattr(tiled, "CPU_TILE_BYTES", tile_bytes)
+    assert_equals_definition(problem(n_samples=5, per_sample=per_sample, scaled=True))
+
+
+def test_single_precision():
+    assert_equals_definition(problem(dtype=torch.float32, c_in=20), atol=1e-5, rtol=1e-5)
+
+
+def test_by_hand():
+    x = torch.tensor([[[1.0], [10.0], [100.0], [1000.0], [10000.0]]])
+    index = torch.tensor([[0, 1, 2], [1, 0, 2], [2, 1, -1], [3, 3, 4], [-1, -1, -1]])
+    weight = torch.tensor([1.0, 2.0, 3.0])[:, None, None]
+    conv1 = graph_conv(x, index, weight, torch.tensor([0.5]))
+    assert conv1.flatten().tolist() == [321.5, 312.5, 120.5, 33000.5, 0.5]
+    scale = torch.tensor([[1, 1, -1], [2, 1, 1], [1, 0.5, 9], [1, 1, 1], [1, 1, 1]])
+    conv2 = graph_conv(x, index, weight, scale=scale)
+    assert conv2.flatten().tolist() == [-279.0, 322.0, 110.0, 33000.0, 0.0]
+
+
+@pytest.mark.parametrize("leading", [(), (1,), (2, 3), (0,), (2, 0)])
+@pytest.mark.parametrize("per_sample", [False, True])
+def test_any_leading_dimensions(leading, per_sample):
+    x, index, weight, bias, _ = problem()
+    x = torch.randn(*leading, 7, 2, dtype=torch.float64)
+    if per_sample:
+        index = torch.randint(-1, 7, (*leading, 7, 4))
+    found = graph_conv(x, index, weight, bias)
+    flat_index = index.reshape(-1, 7, 4) if per_sample else index
+    expected = define_graph_conv(x.reshape(-1, 7, 2), flat_index, weight, bias, None)
+    torch.testing.assert_close(found, expected.reshape(*leading, 7, 5))
+
+
+def test_numpy_tables_and_small_integers():
+    x, index, weight, bias, scale = problem(scaled=True)
+    expected = graph_conv(x, index, weight, bias, scale)
+    found = graph_conv(x, index.numpy().astype(np.int32), weight, bias, scale.numpy())
+    torch.testing.assert_close(found, expected)
+
+
+def test_input_that_is_not_contiguous():
+    x, index, weight, bias, scale = problem(scaled=True)
+    found = graph_conv(
+        x.transpose(0, 2).contiguous().transpose(0, 2),
+        index.t().contiguous().t(),
+        weight.permute(2, 1, 0).contiguous().permute(2, 1, 0),
+        bias,
+        scale.t().contiguous().t(),
+    )
+    torch.testing.assert_close(found, graph_conv(x, index, weight, bias, scale))
+    wide = torch.randn(3, 7, 4, dtype=torch.float64, requires_grad=True)
+    found = graph_conv(wide[..., ::2], index, weight).mean(dim=(0, 1)).sum()
+    expected = define_graph_conv(wide[..., ::2], index, weight, None, None).mean(dim=(0, 1)).sum()
+    torch.testing.assert_close(
+        torch.autograd.grad(found, wide)[0], torch.autograd.grad(expected, wide)[0]
+    )
+
+
+@pytest.mark.parametrize("per_sample", [False, True])
+@pytest.mark.parametrize("scaled", [False, True])
+def test_gradcheck(per_sample, scaled):
+    x, index, weight, bias, scale = problem(per_sample=per_sample, scaled=scaled)
+    assert gradcheck(lambda x, w, b: graph_conv(x, index, w, b, scale), (x, weight, bias))
+
+
+@pytest.mark.parametrize("per_sample", [False, True])
+@pytest.mark.parametrize("biased", [False, True])
+def test_opcheck(per_sample, biased):
+    torch.library.opcheck(_graph_conv, problem(per_sample=per_sample, biased=biased, scaled=True))
+
+
+@pytest.mark.parametrize("wanted", range(3))
+def test_only_the_gradients_asked_for(wanted):
+    x, index, weight, bias, _ = problem()
+    for place, tensor in enumerate((x, weight, bias)):
+        tensor.requires_grad_(place == wanted)
+    expected = define_graph_conv(x, index, weight, bias, None).square().sum()
+    found = graph_conv(x, index, weight, bias).square().sum()
+    tensor = (x, weight, bias)[wanted]
+    torch.testing.assert_close(
+        torch.autograd.grad(found, tensor), torch.autograd.grad(expected, tensor)
+    )
+
+
+def test_an_empty_slot_leaks_neither_value_nor_gradient():
+    x = torch.full((2, 3, 1), torch.nan)
+    x[:, 2] = 1.0
+    x.requires_grad_()
+    weight = torch.ones(2, 1, 1, requires_grad=True)
+    out = graph_conv(x, torch.tensor([[2, -1], [-1, -1], [-1, 2]]), weight)
+    assert out.flatten().tolist() == [1, 0, 1] * 2
+    out.sum().backward()
+    assert x.grad is not None
+    assert x.grad.flatten().tolist() == [0, 0, 2] * 2
+    assert weight.grad is not None
+    assert weight.grad.flatten().tolist() == [2, 2]
+
+
+@pytest.mark.parametrize("batched", ["x", "x and index", "weight", "all"])
+def test_vmap(batched):
+    shape = {"n_samples": 4, "per_sample": "index" in batched or batched == "all"}
+    x, index, weight, bias, scale = problem(scaled=True, **shape)
+    x, weight, bias = x.detach(), weight.detach(), bias.detach()
+    per_sample = [batched != "weight", shape["per_sample"], batched in ("weight", "all"), False]
+    per_sample.append(shape["per_sample"])
+    arguments = [x[0] if batched == "weight" else x, index, weight, bias, scale]
+    if per_sample[2]:
+        arguments[2] = torch.randn(4, *weight.shape, dtype=weight.dtype)
+    dims = tuple(0 if each else None for each in per_sample)
+    found = torch.func.vmap(graph_conv, in_dims=dims)(*arguments)
+    one_by_one = [
+        graph_conv(*(a[i] if each else a for a, each in zip(arguments, per_sample, strict=True)))
+        for i in range(4)
+    ]
+    torch.testing.assert_close(found, torch.stack(one_by_one))
+
+
+def test_batched_gradients():
+    x, index, weight, bias, _ = problem()
+    out = graph_conv(x, index, weight, bias)
+    cotangents = torch.randn(4, *out.shape, dtype=out.dtype)
+    inputs = (x, weight, bias)
+    found = torch.autograd.grad(out, inputs, cotangents, is_grads_batched=True, retain_graph=True)
+    for i, cotangent in enumerate(cotangents):
+        expected = torch.autograd.grad(out, inputs, cotangent, retain_graph=True)
+        for a, b in zip(found, expected, strict=True):
+            torch.testing.assert_close(a[i], b)
+
+
+@pytest.mark.parametrize("backend", ["aot_eager", pytest.param("inductor", marks=pytest.mark.slow)])
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+def test_compiled_in_one_piece(backend):
+    if backend == "inductor" and shutil.which("g++") is None:
+        pytest.skip("inductor needs a C++ compiler")
+    arguments = problem()
+    compiled = torch.compile(
+        lambda *a: graph_conv(*a).relu().sum(), backend=backend, fullgraph=True
+    )
+    inputs = (arguments[0], arguments[2], arguments[3])
+    expected = define_graph_conv(*arguments).relu().sum()
+    found = compiled(*arguments)
+    torch.testing.assert_close(found, expected)
+    for a, b in zip(
+        torch.autograd.grad(found, inputs), torch.autograd.grad(expected, inputs), strict=True
+    ):
+        torch.testing.assert_close(a, b)
+
+
+X, INDEX, WEIGHT = torch.zeros(2, 3, 1), torch.zeros(3, 2, dtype=torch.int64), torch.zeros(2, 1, 4)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        (
+            (np.zeros((2, 3, 1)), INDEX, WEIGHT),
+            TypeError,
+            "x must be a floating-point tensor; got nd",
+        ),
+        ((X.long(), INDEX, WEIGHT), TypeError, "floating-point tensor; got torch.int64"),
+        ((X[0, 0], INDEX, WEIGHT), ValueError, r"\(..., n_nodes, c_in\); got \(1,\)"),
+        ((X, INDEX.float(), WEIGHT), TypeError, "index must hold integers .*; got torch.float32"),
+        ((X, [[0, 1]], WEIGHT), TypeError, "index must hold integers"),
+        ((X, INDEX[0], WEIGHT), ValueError, r"samples \(2,\) of x; got \(2,\)"),
+        ((X, INDEX.expand(5, 3, 2), WEIGHT), ValueError, r"samples \(2,\) of x; got \(5, 3, 2\)"),
+        ((X, INDEX + 3, WEIGHT), IndexError, r"-1 \(empty slot\) and 2 \(x has 3 nodes\); got 3"),
+        ((X, INDEX - 2, WEIGHT), IndexError, "got -2"),
+        ((X, INDEX, WEIGHT[:1]), ValueError, r"p = 2 .* c_in = 1 .*; got \(1, 1, 4\)"),
+        ((X, INDEX, WEIGHT[0]), ValueError, r"\(p, c_in, c_out\)"),
+        ((X, INDEX, WEIGHT.double()), TypeError, "weight must be of the type .* of x"),
+        ((X, INDEX, WEIGHT, torch.zeros(3)), ValueError, r"\(c_out,\) = \(4,\); got \(3,\)"),
+        (
+            (X, INDEX, WEIGHT, None, torch.zeros(3, 1)),
+            ValueError,
+            "scale must have the shape of index",
+        ),
+        (
+            (X, INDEX, WEIGHT, None, torch.zeros(3, 2, requires_grad=True)),
+            ValueError,
+            "scale must not require a gradient",
+        ),
+    ],
+)
+def test_bad_input(arguments, error, message):
+    with pytest.raises(error, match=message):
+        graph_conv(*arguments)

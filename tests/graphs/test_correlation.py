@@ -1,0 +1,156 @@
+import tracemalloc
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from walkconv import correlation_graph
+
+
+def as_memmap(X, folder):
+    path = folder / "X.npy"
+    np.save(path, X)
+    return np.load(path, mmap_mode="r")
+
+
+@pytest.fixture
+def table(rng):
+    """Related columns, one of 0/1, one a copy, one the negative of another."""
+    X = rng.normal(size=(60, 23)).cumsum(axis=1)
+    X[:, 4] = X[:, 4] > 0
+    X[:, 9] = X[:, 8]
+    X[:, 10] = -2 * X[:, 8]
+    return X
+
+
+@pytest.mark.parametrize("tile_size", [None, 1, 7, 23])
+def test_equals_numpy_for_every_tile_size(table, tile_size):
+    graph = correlation_graph(table, tile_size=tile_size)
+    np.testing.assert_allclose(graph.toarray(), np.corrcoef(table.T), atol=1e-13)
+    np.testing.assert_array_equal(graph.diagonal(), 1.0)
+    assert graph[8, 9] == pytest.approx(1)
+    assert graph[8, 10] == pytest.approx(-1)
+
+
+@pytest.mark.parametrize("form", ["float32", "fortran", "csr", "coo", "memmap", "pandas", "polars"])
+def test_takes_tables_of_every_form(table, form, tmp_path):
+    table = np.where(np.abs(table) < 1, 0, table).astype(np.float32).astype(np.float64)
+    made = {
+        "float32": lambda: table.astype(np.float32),
+        "fortran": lambda: np.asfortranarray(table),
+        "csr": lambda: sp.csr_matrix(table),
+        "coo": lambda: sp.coo_array(table),
+        "memmap": lambda: as_memmap(table, tmp_path),
+        "pandas": lambda: pd.DataFrame(table),
+        "polars": lambda: pl.DataFrame(table),
+    }[form]()
+    graph = correlation_graph(made, tile_size=5)
+    np.testing.assert_allclose(graph.toarray(), np.corrcoef(table.T), atol=1e-13)
+
+
+@pytest.mark.parametrize("tile_size", [None, 1, 4, 23])
+@pytest.mark.parametrize("n_edges", [1, 3, 22])
+def test_keeps_the_strongest_of_each_column(table, n_edges, tile_size):
+    graph = correlation_graph(table, n_edges=n_edges, tile_size=tile_size)
+    full = np.corrcoef(table.T)
+    np.fill_diagonal(full, 0)
+    for column in range(23):
+        # Ties (columns 8, 9 and 10 are the same up to sign) go to the lowest column.
+        order = np.argsort(-np.abs(full[column]).round(9), kind="stable")[:n_edges]
+        expected = np.sort(np.append(order, column))
+        np.testing.assert_array_equal(graph[[column]].indices, expected)
+
+
+def test_memory_is_linear_in_the_columns_when_edges_are_few(rng):
+    X = rng.normal(size=(30, 3000)).astype(np.float32)
+    tracemalloc.start()
+    graph = correlation_graph(X, n_edges=4, tile_size=128)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert graph.nnz == 5 * 3000
+    assert peak < 8 * 3000 * 3000 / 4
+
+
+def test_constant_columns_become_isolated_nodes_with_one_warning(table):
+    table[:, [0, 7]] = 0.1
+    with pytest.warns(UserWarning, match=r"^2 constant column\(s\)") as caught:
+        graph = correlation_graph(table, tile_size=4)
+    assert len(caught) == 1
+    assert graph[[0, 7]].nnz == graph[:, [0, 7]].nnz == 0
+    rest = np.delete(np.arange(23), [0, 7])
+    np.testing.assert_allclose(
+        graph.toarray()[np.ix_(rest, rest)], np.corrcoef(table[:, rest].T), atol=1e-13
+    )
+
+
+@pytest.mark.parametrize("wrap", [np.asarray, sp.csr_array])
+def test_large_means_do_not_cancel(rng, wrap):
+    X = np.ldexp(rng.integers(-100, 100, size=(50, 8)).astype(float), -10)
+    exact = np.corrcoef(X.T)
+    shifted = X + 2.0**40  # still exact in double precision
+    np.testing.assert_allclose(correlation_graph(wrap(shifted)).toarray(), exact, atol=1e-12)
+
+
+@pytest.mark.parametrize("factor", [1e-300, 1e-160, 1e160, 1e307])
+def test_magnitude_does_not_matter(rng, factor):
+    X = rng.uniform(-1, 1, size=(20, 5))
+    np.testing.assert_allclose(
+        correlation_graph(X * factor).toarray(), np.corrcoef(X.T), atol=1e-12
+    )
+
+
+def test_orthogonal_binary_columns_have_no_edge():
+    design = np.array(np.meshgrid([0, 1], [0, 1], [0, 1])).reshape(3, -1).T
+    np.testing.assert_array_equal(correlation_graph(design).toarray(), np.eye(3))
+
+
+@given(arrays(np.int8, st.tuples(st.integers(2, 6), st.integers(1, 6)), elements=st.integers(0, 1)))
+def test_binary_tables_equal_numpy(X):
+    varies = np.ptp(X, axis=0) > 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        graph = correlation_graph(X, tile_size=2).toarray()
+    assert (graph[~varies] == 0).all()
+    assert (graph[:, ~varies] == 0).all()
+    if varies.sum() > 1:
+        expected = np.corrcoef(X[:, varies].T.astype(float))
+        np.testing.assert_allclose(graph[np.ix_(varies, varies)], expected, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("X", "settings", "error", "message"),
+    [
+        (
+            np.array([[1, np.nan], [2, 3]]),
+            {},
+            ValueError,
+            r"X must be finite; got nan at .*\(0, 1\)",
+        ),
+        (np.array([[1, 2], [np.inf, 3]]), {}, ValueError, r"got inf at position \(1, 0\)"),
+        (sp.csr_array([[1, np.nan], [2, 3]]), {}, ValueError, "X must be finite; got nan"),
+        (np.ones(3), {}, ValueError, r"two dimensions \(n_samples, n_nodes\); got shape \(3,\)"),
+        (np.ones((1, 3)), {}, ValueError, "at least 2 rows to correlate its columns; got 1"),
+        (np.ones((3, 0)), {}, ValueError, "at least one column; got none"),
+        (np.array([["a", "b"], ["c", "d"]]), {}, TypeError, "X must hold real numbers"),
+        (pd.DataFrame({"a": ["1", "2"], "b": [1, 2]}), {}, TypeError, "Encode text"),
+        (np.eye(3) * 1j, {}, TypeError, "X must hold real numbers"),
+        (np.eye(3), {"n_edges": 0}, ValueError, "n_edges must be at least 1; got 0"),
+        (np.eye(3), {"n_edges": 3}, ValueError, "n_edges must be at most 2; got 3"),
+        (np.eye(3), {"tile_size": 0}, ValueError, "tile_size must be at least 1; got 0"),
+    ],
+)
+def test_bad_input(X, settings, error, message):
+    with pytest.raises(error, match=message):
+        correlation_graph(X, **settings)
+
+
+def test_does_not_write_into_the_table(table):
+    before = table.copy()
+    correlation_graph(table)
+    np.testing.assert_array_equal(table, before)

@@ -1,0 +1,149 @@
+"""Grids, edge lists, nearest columns and heat kernels."""
+
+import networkx as nx
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from walkconv import graph_from_edges, grid_graph, heat_kernel_graph, knn_graph
+
+
+@pytest.mark.parametrize(
+    ("shape", "connectivity"),
+    [
+        ((7,), 2),
+        ((4, 6), 4),
+        ((4, 6), 8),
+        ((1, 5), 8),
+        ((3, 4, 5), 6),
+        ((3, 4, 5), 18),
+        ((3, 4, 5), 26),
+    ],
+)
+def test_grid_joins_cells_that_touch(shape, connectivity):
+    places = np.stack(np.unravel_index(np.arange(np.prod(shape)), shape), axis=1)
+    gap = np.abs(places[:, None] - places[None])
+    most_changed = {2: 1, 4: 1, 8: 2, 6: 1, 18: 2, 26: 3}[connectivity]
+    touches = (gap.max(axis=2) == 1) & (gap.sum(axis=2) <= most_changed)
+    np.testing.assert_array_equal(grid_graph(shape, connectivity=connectivity).toarray(), touches)
+
+
+def test_grid_joins_all_that_touch_by_default():
+    assert grid_graph((5, 5))[[12]].nnz == 8
+    assert grid_graph((5, 5, 5))[[62]].nnz == 26
+    assert grid_graph((1, 1)).shape == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("shape", "connectivity", "message"),
+    [
+        ((4, 4), 6, r"in 2 dimension\(s\) must be one of 4, 8; got 6"),
+        ((4, 0), None, "each side of shape must be at least 1; got 0"),
+        ((), None, r"at least one side; got \(\)"),
+        ("28", None, r"sequence of integers such as \(28, 28\); got '28'"),
+        (28, None, "sequence of integers"),
+        ((2.5, 2), None, "each side of shape must be an integer"),
+    ],
+)
+def test_bad_grids(shape, connectivity, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        grid_graph(shape, connectivity=connectivity)
+
+
+def test_edges_are_summed_keep_their_sign_and_direction():
+    edges = [[0, 1, 0, 2, 3], [1, 0, 1, 2, 1]]
+    weight = [1.0, 2.0, -4.0, 5.0, -1.0]
+    directed = graph_from_edges(edges, weight, n_nodes=5, directed=True).toarray()
+    expected = np.zeros((5, 5))
+    expected[0, 1], expected[1, 0], expected[2, 2], expected[3, 1] = -3, 2, 5, -1
+    np.testing.assert_array_equal(directed, expected)
+    undirected = graph_from_edges(edges, weight, n_nodes=5).toarray()
+    expected[0, 1] = expected[1, 0] = -1
+    expected[1, 3] = -1
+    np.testing.assert_array_equal(undirected, expected)
+
+
+def test_edges_that_cancel_are_no_edge():
+    assert graph_from_edges([[0, 0], [1, 1]], [1.0, -1.0]).nnz == 0
+
+
+@pytest.mark.parametrize(
+    ("edges", "settings", "message"),
+    [
+        ([[0, 1], [1, 2], [2, 3]], {}, r"shape \(2, n_edges\).*got shape \(3, 2\). Transpose"),
+        ([[0, -1], [1, 2]], {}, "must not be negative; got -1"),
+        ([[0, 4], [1, 2]], {"n_nodes": 3}, r"below n_nodes \(3\); got 4. Raise n_nodes"),
+        ([[0.0, 1.0], [1.0, 2.0]], {}, "edge_index must hold integers; got float64"),
+        ([["a", "b"], ["c", "d"]], {}, "edge_index must hold integers"),
+        ([[0, 1], [1, 2]], {"weight": [1.0]}, r"each of the 2 edges; got weights of shape \(1,\)"),
+        ([[0, 1], [1, 2]], {"weight": [1.0, np.nan]}, "graph weights must be finite; got nan"),
+        ([[0, 1], [1, 2]], {"weight": ["a", "b"]}, "edge weights must hold real numbers"),
+        ([[], []], {}, "at least one node; got an empty graph"),
+        ([[0], [1]], {"n_nodes": -1}, "n_nodes must be at least 0; got -1"),
+    ],
+)
+def test_bad_edges(edges, settings, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        graph_from_edges(edges, **settings)
+
+
+@pytest.mark.parametrize("wrap", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("mutual", [False, True])
+def test_nearest_columns(rng, mutual, wrap):
+    X = rng.normal(size=(5, 12))
+    distance = np.linalg.norm(X[:, :, None] - X[:, None], axis=0)
+    np.fill_diagonal(distance, np.inf)
+    nearest = np.zeros((12, 12), dtype=bool)
+    np.put_along_axis(nearest, np.argsort(distance, axis=1)[:, :3], True, axis=1)
+    expected = nearest & nearest.T if mutual else nearest | nearest.T
+    graph = knn_graph(wrap(X), n_neighbors=3, mutual=mutual)
+    np.testing.assert_array_equal(graph.toarray(), expected)
+
+
+def test_heat_kernel_with_local_scale_equals_its_formula(rng):
+    X = rng.normal(size=(4, 15))
+    distance = np.linalg.norm(X[:, :, None] - X[:, None], axis=0)
+    local = np.sort(distance, axis=1)[:, 7]  # column 0 is the node itself
+    expected = np.exp(-(distance**2) / np.outer(local, local))
+    np.fill_diagonal(expected, 0)
+    np.testing.assert_allclose(heat_kernel_graph(X).toarray(), expected, atol=1e-12)
+    few = heat_kernel_graph(X, n_edges=2).toarray()
+    assert (few > 0).sum() < 15 * 5
+    np.testing.assert_allclose(few[few > 0], expected[few > 0], atol=1e-12)
+    np.testing.assert_array_equal(few, few.T)
+
+
+def test_heat_kernel_of_equal_columns_is_one_and_finite():
+    X = np.array([[0.0, 0.0, 0.0, 1.0, 5.0]])
+    graph = heat_kernel_graph(X, scale_neighbor=2).toarray()
+    assert np.isfinite(graph).all()
+    np.testing.assert_array_equal(graph[:3, :3], 1 - np.eye(3))
+    assert graph[3, 4] > 0
+
+
+@pytest.mark.parametrize(
+    ("function", "settings", "message"),
+    [
+        (knn_graph, {"n_neighbors": 0}, "n_neighbors must be at least 1"),
+        (knn_graph, {"n_neighbors": 3}, "n_neighbors must be at most 2; got 3. A column has"),
+        (heat_kernel_graph, {"scale": 0}, "scale must be a positive number; got 0"),
+        (heat_kernel_graph, {"scale": np.nan}, "scale must be a positive number; got nan"),
+        (heat_kernel_graph, {"scale": "local"}, "scale must be a positive number; got 'local'"),
+        (heat_kernel_graph, {"n_edges": 3}, "n_edges must be at most 2; got 3"),
+        (heat_kernel_graph, {"scale_neighbor": 0}, "scale_neighbor must be at least 1"),
+    ],
+)
+def test_bad_settings(function, settings, message):
+    with pytest.raises(ValueError, match=message):
+        function(np.eye(3), **settings)
+
+
+def test_nan_is_refused():
+    for function in (knn_graph, heat_kernel_graph):
+        with pytest.raises(ValueError, match="X must be finite; got nan"):
+            function(np.array([[1, np.nan, 2]]))
+
+
+def test_grid_equals_networkx():
+    expected = nx.to_numpy_array(nx.grid_2d_graph(5, 7))
+    np.testing.assert_array_equal(grid_graph((5, 7), connectivity=4).toarray(), expected)
