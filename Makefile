@@ -1,17 +1,19 @@
 # Two commands start everything: `make demo` and `make test`. Each sets itself up.
 .DEFAULT_GOAL := help
-.PHONY: help install test test-fast check format pictures clean
+.PHONY: help install test test-fast check format pictures bench-conv clean
 
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+BENCH_READY := .venv/.bench-ready
+KERNEL := $(wildcard src/walkconv/conv/kernel/*.[ch])
 
 help: ## show the commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 install: $(READY) ## make .venv with the package and its development tools (nothing when nothing changed)
 
-$(READY): pyproject.toml constraints.txt
+$(READY): pyproject.toml setup.py constraints.txt $(KERNEL)
 	@$(PYTHON) -c 'import sys; sys.exit("walkconv needs Python 3.11 or newer; `$(PYTHON)` is %d.%d. Try: make PYTHON=python3.11 $(MAKECMDGOALS)" % sys.version_info[:2] if sys.version_info < (3, 11) else 0)'
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
@@ -36,6 +38,13 @@ format: install ## format the code and mend what ruff can mend
 
 pictures: install ## draw the pictures of the README anew
 	$(BIN)/python docs/pictures/neighborhoods.py
+
+bench-conv: $(BENCH_READY) ## time the convolution beside the usual ways
+	$(BIN)/python benchmarks/bench_conv.py
+
+$(BENCH_READY): $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[bench]'
+	@touch $@
 
 clean: ## remove the environment and the caches
 	rm -rf .venv .pytest_cache .ruff_cache .hypothesis .import_linter_cache build dist

@@ -5,12 +5,12 @@ import shutil
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from torch.autograd import gradcheck
 
 from walkconv import graph_conv
-from walkconv.conv import tiled
+from walkconv.conv import engines, tiled
 from walkconv.conv.definition import define_graph_conv
 from walkconv.conv.op import _graph_conv
 
@@ -67,6 +67,7 @@ def assert_equals_definition(arguments, **tolerance):
 sizes = st.integers(1, 9)
 
 
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     n_samples=st.integers(0, 4),
     n_in=sizes,
@@ -78,7 +79,7 @@ sizes = st.integers(1, 9)
     scaled=st.booleans(),
     biased=st.booleans(),
 )
-def test_equals_the_definition(**shape):
+def test_equals_the_definition(each_engine, **shape):
     assert_equals_definition(problem(**shape))
 
 
@@ -86,14 +87,15 @@ def test_equals_the_definition(**shape):
 @pytest.mark.parametrize("per_sample", [False, True])
 def test_tiles_do_not_change_the_answer(monkeypatch, tile_bytes, per_sample):
     monkeypatch.setattr(tiled, "CPU_TILE_BYTES", tile_bytes)
+    monkeypatch.setattr(engines, "choose", lambda: engines.Choice("torch", tiled, "tested"))
     assert_equals_definition(problem(n_samples=5, per_sample=per_sample, scaled=True))
 
 
-def test_single_precision():
+def test_single_precision(each_engine):
     assert_equals_definition(problem(dtype=torch.float32, c_in=20), atol=1e-5, rtol=1e-5)
 
 
-def test_by_hand():
+def test_by_hand(each_engine):
     x = torch.tensor([[[1.0], [10.0], [100.0], [1000.0], [10000.0]]])
     index = torch.tensor([[0, 1, 2], [1, 0, 2], [2, 1, -1], [3, 3, 4], [-1, -1, -1]])
     weight = torch.tensor([1.0, 2.0, 3.0])[:, None, None]
@@ -124,7 +126,7 @@ def test_numpy_tables_and_small_integers():
     torch.testing.assert_close(found, expected)
 
 
-def test_input_that_is_not_contiguous():
+def test_input_that_is_not_contiguous(each_engine):
     x, index, weight, bias, scale = problem(scaled=True)
     found = graph_conv(
         x.transpose(0, 2).contiguous().transpose(0, 2),
@@ -144,7 +146,7 @@ def test_input_that_is_not_contiguous():
 
 @pytest.mark.parametrize("per_sample", [False, True])
 @pytest.mark.parametrize("scaled", [False, True])
-def test_gradcheck(per_sample, scaled):
+def test_gradcheck(each_engine, per_sample, scaled):
     x, index, weight, bias, scale = problem(per_sample=per_sample, scaled=scaled)
     assert gradcheck(lambda x, w, b: graph_conv(x, index, w, b, scale), (x, weight, bias))
 
@@ -156,7 +158,7 @@ def test_opcheck(per_sample, biased):
 
 
 @pytest.mark.parametrize("wanted", range(3))
-def test_only_the_gradients_asked_for(wanted):
+def test_only_the_gradients_asked_for(each_engine, wanted):
     x, index, weight, bias, _ = problem()
     for place, tensor in enumerate((x, weight, bias)):
         tensor.requires_grad_(place == wanted)
@@ -168,7 +170,7 @@ def test_only_the_gradients_asked_for(wanted):
     )
 
 
-def test_an_empty_slot_leaks_neither_value_nor_gradient():
+def test_an_empty_slot_leaks_neither_value_nor_gradient(each_engine):
     x = torch.full((2, 3, 1), torch.nan)
     x[:, 2] = 1.0
     x.requires_grad_()
@@ -216,7 +218,8 @@ def test_batched_gradients():
 @pytest.mark.parametrize("backend", ["aot_eager", pytest.param("inductor", marks=pytest.mark.slow)])
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.filterwarnings("ignore::FutureWarning")
-def test_compiled_in_one_piece(backend):
+def test_compiled_in_one_piece(backend, tmp_path, monkeypatch):
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path))
     if backend == "inductor" and shutil.which("g++") is None:
         pytest.skip("inductor needs a C++ compiler")
     arguments = problem()

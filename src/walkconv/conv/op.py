@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from walkconv._checks import describe
-from walkconv.conv import tiled
+from walkconv.conv.engines import engine_for
 
 
 def graph_conv(
@@ -128,7 +128,7 @@ def _graph_conv(
 ) -> Tensor:
     # The range is looked at here and not at the door: only here are there values under compile.
     _check_range(index, x.shape[1])
-    return tiled.forward(x.contiguous(), index.contiguous(), weight, bias, scale)
+    return engine_for(x).forward(x.contiguous(), index, weight, bias, scale)
 
 
 @torch.library.custom_op("walkconv::graph_conv_backward", mutates_args=())
@@ -140,10 +140,10 @@ def _graph_conv_backward(
     scale: Tensor | None,
     wants_x: bool,
     wants_weight: bool,
-) -> tuple[Tensor, Tensor]:
-    return tiled.backward(
-        grad.contiguous(), x.contiguous(), index.contiguous(), weight, scale, wants_x, wants_weight
-    )
+    wants_bias: bool,
+) -> tuple[Tensor, Tensor, Tensor]:
+    wanted = wants_x, wants_weight, wants_bias
+    return engine_for(x).backward(grad.contiguous(), x.contiguous(), index, weight, scale, *wanted)
 
 
 @_graph_conv.register_fake
@@ -152,29 +152,27 @@ def _(x, index, weight, bias, scale):
 
 
 @_graph_conv_backward.register_fake
-def _(grad, x, index, weight, scale, wants_x, wants_weight):
-    return (
-        x.new_empty(x.shape if wants_x else (0,)),
-        x.new_empty(weight.shape if wants_weight else (0,)),
+def _(grad, x, index, weight, scale, *wanted):
+    shapes = x.shape, weight.shape, weight.shape[2:]
+    return tuple(
+        x.new_empty(shape if is_wanted else (0,))
+        for shape, is_wanted in zip(shapes, wanted, strict=True)
     )
 
 
 def _remember(ctx, inputs, output):
-    x, index, weight, bias, scale = inputs
+    x, index, weight, _, scale = inputs
     ctx.save_for_backward(x, index, weight, scale)
-    ctx.has_bias = bias is not None
 
 
 def _differentiate(ctx, grad):
     x, index, weight, scale = ctx.saved_tensors
     wants_x, _, wants_weight, wants_bias, _ = ctx.needs_input_grad
-    grad_x = grad_weight = grad_bias = None
-    if wants_x or wants_weight:
-        grads = _graph_conv_backward(grad, x, index, weight, scale, wants_x, wants_weight)
-        grad_x = grads[0] if wants_x else None
-        grad_weight = grads[1] if wants_weight else None
-    if ctx.has_bias and wants_bias:
-        grad_bias = grad.sum((0, 1))
+    wanted = wants_x, wants_weight, wants_bias
+    grads = _graph_conv_backward(grad, x, index, weight, scale, *wanted)
+    grad_x, grad_weight, grad_bias = (
+        g if is_wanted else None for g, is_wanted in zip(grads, wanted, strict=True)
+    )
     return grad_x, None, grad_weight, grad_bias, None
 
 

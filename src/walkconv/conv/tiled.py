@@ -37,12 +37,14 @@ def backward(
     scale: Tensor | None,
     wants_x: bool,
     wants_weight: bool,
-) -> tuple[Tensor, Tensor]:
-    """Return the gradients of x (M, n_in, c_in) and weight, empty where they are not wanted."""
+    wants_bias: bool,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the gradients of x, weight and bias, empty where they are not wanted."""
     n_slots, c_in, c_out = weight.shape
     filters = weight.reshape(n_slots * c_in, c_out)
-    grad_x = torch.zeros_like(x) if wants_x else x.new_empty(0)
-    grad_weight = torch.zeros_like(weight) if wants_weight else x.new_empty(0)
+    grad_x = x.new_zeros(x.shape) if wants_x else x.new_empty(0)
+    grad_weight = x.new_zeros(weight.shape) if wants_weight else x.new_empty(0)
+    grad_bias = grad.sum((0, 1)) if wants_bias else x.new_empty(0)
     for samples, nodes in _tiles(x, index):
         table, factor = _tables(index, scale, samples, nodes)
         grad_tile = grad[samples, nodes].reshape(-1, c_out)
@@ -52,7 +54,7 @@ def backward(
         if wants_x:
             spread = (grad_tile @ filters.t()).view(-1, *table.shape, c_in)
             _scatter(grad_x[samples], table, _masked(spread, table, factor))
-    return grad_x, grad_weight
+    return grad_x, grad_weight, grad_bias
 
 
 def _tiles(x: Tensor, index: Tensor) -> Iterator[tuple[slice, slice]]:
@@ -77,7 +79,7 @@ def _tables(
 
 def _gather(x: Tensor, table: Tensor, factor: Tensor | None) -> Tensor:
     """Return the neighbours' values (samples, nodes, p, c_in)."""
-    picked = x.index_select(1, table.clamp(min=0).view(-1))
+    picked = x.index_select(1, table.clamp(min=0).reshape(-1))
     return _masked(picked.view(x.shape[0], *table.shape, x.shape[2]), table, factor)
 
 
@@ -92,5 +94,5 @@ def _scatter(grad_x: Tensor, table: Tensor, values: Tensor) -> None:
     """Add values (samples, nodes, p, c_in) to the nodes (samples, n_in, c_in) they came from."""
     n_samples, n_in, c_in = grad_x.shape
     first_node = torch.arange(0, n_samples * n_in, n_in, device=table.device)
-    flat = (first_node[:, None] + table.clamp(min=0).view(-1)).view(-1)
+    flat = (first_node[:, None] + table.clamp(min=0).reshape(-1)).view(-1)
     grad_x.view(-1, c_in).index_add_(0, flat, values.reshape(-1, c_in))

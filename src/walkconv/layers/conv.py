@@ -3,7 +3,6 @@
 import math
 from typing import Any, Literal
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -81,11 +80,11 @@ class GraphConv(nn.Module):
             self.bias = nn.Parameter(torch.empty(self.c_out, device=device, dtype=dtype))
         else:
             self.register_parameter("bias", None)
-        index = torch.from_numpy(np.ascontiguousarray(neighbors.index)).to(device)
+        index = torch.tensor(neighbors.index, device=device)
         self.register_buffer("index", index, persistent=False)
         scale = None
         if self.weighting == "signed_visits":
-            scale = torch.from_numpy(neighbors.sign * neighbors.visits).to(self.weight)
+            scale = torch.tensor(neighbors.sign * neighbors.visits).to(self.weight)
         self.register_buffer("scale", scale, persistent=False)
         self.reset_parameters()
 

@@ -1,0 +1,40 @@
+"""What a timing must carry: machine, threads, versions, commit."""
+
+import os
+import platform
+import subprocess
+from importlib.metadata import version
+from pathlib import Path
+
+import torch
+
+
+def provenance(*packages: str) -> dict[str, object]:
+    """Return where and with what the timings were taken."""
+    return {
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "threads": torch.get_num_threads(),
+        "system": platform.platform(terse=True),
+        "python": platform.python_version(),
+        "versions": {name: version(name) for name in ("walkconv", "torch", "numpy", *packages)},
+        "commit": _commit(),
+    }
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), "")
+
+
+def _commit() -> str:
+    def git(*words: str) -> str:
+        folder = Path(__file__).parent
+        return subprocess.run(
+            ["git", *words], cwd=folder, capture_output=True, text=True, check=False
+        ).stdout.strip()
+
+    return git("rev-parse", "--short", "HEAD") + ("+" if git("status", "--porcelain") else "")

@@ -1,0 +1,346 @@
+/* Convolution over walks: out[m, i] = bias + sum_r scale[i, r] * x[m, index[i, r]] @ weight[r]
+ * and its gradients, without ever holding the gathered (M, N, p, d) array.
+ *
+ * The loops are written once, with GCC/clang vector extensions, and compiled
+ * here for each instruction set and dtype; the caller picks one at run time.
+ * Results depend on the shapes and the instruction set, never on the number of
+ * threads: the cut into work items and every order of summation is fixed.
+ *
+ * Build: cc -O3 -fPIC -shared -pthread kernel.c -o walkconv.so */
+
+#include "kernel.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+/* ---- memory and threads --------------------------------------------------- */
+
+static void *allocate(int64_t count, size_t size)
+{
+    if (count < 0 || (uint64_t)count > (SIZE_MAX - 128) / size)
+        return NULL;
+    return aligned_alloc(64, ((size_t)count * size + 64) / 64 * 64);
+}
+
+typedef void (*gomp_parallel)(void (*body)(void *), void *data, unsigned n_threads,
+                              unsigned flags);
+static _Atomic(gomp_parallel) openmp_parallel;
+
+/* Hands over GOMP_parallel of the OpenMP runtime the process already uses, so
+ * that its threads are shared; NULL returns to threads of our own. */
+EXPORT void walkconv_use_openmp(void *function)
+{
+    atomic_store(&openmp_parallel, (gomp_parallel)function);
+}
+
+/* Work shared by the threads of one parallel_items call. */
+struct team {
+    item_body body;
+    const void *context;
+    int64_t n_items, grain; /* items are claimed `grain` at a time */
+    char *scratch;
+    size_t scratch_bytes; /* of one thread */
+    int64_t n_threads;
+    _Atomic int64_t next_item, next_thread;
+};
+
+/* One thread's part: items are claimed until none is left. */
+static void work(void *data)
+{
+    struct team *team = data;
+    const int64_t thread = atomic_fetch_add(&team->next_thread, 1);
+    if (thread >= team->n_threads)
+        return;
+    void *scratch = team->scratch + (size_t)thread * team->scratch_bytes;
+    for (;;) {
+        const int64_t first = atomic_fetch_add(&team->next_item, team->grain);
+        if (first >= team->n_items)
+            return;
+        for (int64_t item = first; item < min64(first + team->grain, team->n_items); item++)
+            team->body(team->context, item, scratch);
+    }
+}
+
+static void *work_thread(void *data)
+{
+    work(data);
+    return NULL;
+}
+
+/* Runs `work` on the calling thread and on new threads, as many as can be had. */
+static void run_threads(struct team *team)
+{
+    pthread_t threads[63];
+    int64_t started = 0;
+    while (started < min64(team->n_threads - 1, 63) &&
+           pthread_create(&threads[started], NULL, work_thread, team) == 0)
+        started++;
+    work(team);
+    while (started > 0)
+        pthread_join(threads[--started], NULL);
+}
+
+static int parallel_items(int64_t n_threads, int64_t n_items, double cost, size_t scratch_bytes,
+                          item_body body, const void *context)
+{
+    const gomp_parallel openmp = atomic_load(&openmp_parallel);
+    /* Multiply-adds worth another thread, and worth one claim of items. */
+    const double thread_cost = openmp ? 3e5 : 3e6, claim_cost = 3e4;
+    if (n_items <= 0)
+        return WALKCONV_OK;
+    n_threads = min64(min64(n_threads, n_items), 1024);
+    n_threads = max64(1, min64(n_threads, (int64_t)(cost / thread_cost)));
+    struct team team = {.body = body, .context = context, .n_items = n_items};
+    team.n_threads = n_threads;
+    team.grain = max64(1, (int64_t)min64(n_items / (4 * n_threads),
+                                         (int64_t)(claim_cost * (double)n_items / (cost + 1))));
+    team.scratch_bytes = (scratch_bytes + 63) / 64 * 64;
+    team.scratch = allocate(n_threads, team.scratch_bytes + 1);
+    if (!team.scratch)
+        return WALKCONV_NO_MEMORY;
+    if (n_threads == 1)
+        work(&team);
+    else if (openmp)
+        openmp(work, &team, (unsigned)n_threads, 0);
+    else
+        run_threads(&team);
+    free(team.scratch);
+    return WALKCONV_OK;
+}
+
+/* ---- the loops, once per instruction set and dtype ------------------------ */
+
+#define PASTE(name, dtype, isa) name##_##dtype##_##isa
+#define JOIN(name, dtype, isa) PASTE(name, dtype, isa)
+#define NAME(name) JOIN(name, DTYPE, ISA)
+
+#define ISA portable
+#define VECTOR_BYTES 16
+#include "kernel_dtypes.h"
+#undef VECTOR_BYTES
+#undef ISA
+
+#if defined(__x86_64__)
+#define X86 1
+
+#define ISA avx2
+#define VECTOR_BYTES 32
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)
+#else
+#pragma GCC push_options
+#pragma GCC target("avx2,fma")
+#endif
+#include "kernel_dtypes.h"
+#if defined(__clang__)
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+#undef VECTOR_BYTES
+#undef ISA
+
+#define ISA avx512
+#define VECTOR_BYTES 64
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx512f,avx2,fma"))), apply_to = function)
+#else
+#pragma GCC push_options
+#pragma GCC target("avx512f,avx2,fma")
+#endif
+#include "kernel_dtypes.h"
+#if defined(__clang__)
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+#undef VECTOR_BYTES
+#undef ISA
+
+#endif
+
+/* ---- entries --------------------------------------------------------------- */
+
+enum { PORTABLE = 0, AVX2 = 1, AVX512 = 2, N_ISAS = 3 };
+enum { FLOAT32 = 0, FLOAT64 = 1, N_DTYPES = 2 };
+
+typedef int (*operation)(const struct problem *);
+
+static const operation forward_of[N_ISAS][N_DTYPES] = {
+    {forward_f32_portable, forward_f64_portable},
+#ifdef X86
+    {forward_f32_avx2, forward_f64_avx2},
+    {forward_f32_avx512, forward_f64_avx512},
+#endif
+};
+
+static const operation backward_of[N_ISAS][N_DTYPES] = {
+    {backward_f32_portable, backward_f64_portable},
+#ifdef X86
+    {backward_f32_avx2, backward_f64_avx2},
+    {backward_f32_avx512, backward_f64_avx512},
+#endif
+};
+
+/* 1 if this machine can run instruction set `isa` (0 portable, 1 AVX2 + FMA,
+ * 2 AVX-512F), else 0. */
+EXPORT int walkconv_supported(int isa)
+{
+    if (isa == PORTABLE)
+        return 1;
+#ifdef X86
+    if (isa == AVX2)
+        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    if (isa == AVX512)
+        return __builtin_cpu_supports("avx512f") && walkconv_supported(AVX2);
+#endif
+    return 0;
+}
+
+/* Runs an operation if its arguments can be; sizes are checked, not contents. */
+static int run(const operation table[N_ISAS][N_DTYPES], int dtype, int isa, struct problem *a)
+{
+    if (dtype < 0 || dtype >= N_DTYPES || isa < 0 || !walkconv_supported(isa))
+        return WALKCONV_BAD_ARGUMENT;
+    if (a->n_samples < 0 || a->n_out < 0 || a->n_in < 0 || a->n_ranks < 0 || a->depth < 0 ||
+        a->width < 0)
+        return WALKCONV_BAD_ARGUMENT;
+    if (a->depth == 0) { /* nothing is summed; grad_x has no elements */
+        a->depth = 1;
+        a->n_ranks = 0;
+        a->grad_x = NULL;
+    }
+    return table[isa][dtype](a);
+}
+
+/* out (M, N, f) from x (M, n_in, d), index and optional scale (N, p), or
+ * (M, N, p) if per_sample, weight (p, d, f) and optional bias (f).  dtype is 0
+ * for float32, 1 for float64.  Returns 0, 1 (no memory) or 2 (bad argument). */
+EXPORT int walkconv_forward(int dtype, int isa, int n_threads, int64_t n_samples, int64_t n_out,
+                            int64_t n_in, int64_t n_ranks, int64_t depth, int64_t width,
+                            int per_sample, const void *x, const int64_t *index,
+                            const void *weight, const void *bias, const void *scale, void *out)
+{
+    struct problem a = {
+        .n_samples = n_samples,
+        .n_out = n_out,
+        .n_in = n_in,
+        .n_ranks = n_ranks,
+        .depth = depth,
+        .width = width,
+        .n_threads = n_threads,
+        .per_sample = per_sample,
+        .x = x,
+        .index = index,
+        .weight = weight,
+        .bias = bias,
+        .scale = scale,
+        .out = out,
+    };
+    return run(forward_of, dtype, isa, &a);
+}
+
+/* Gradients from grad_out (M, N, f): grad_x (M, n_in, d), grad_weight (p, d, f)
+ * and grad_bias (f), each skipped if NULL.  With a reverse list, grad_x is
+ * spread over samples and blocks of nodes, without over samples only. */
+EXPORT int walkconv_backward(int dtype, int isa, int n_threads, int64_t n_samples,
+                             int64_t n_out, int64_t n_in, int64_t n_ranks, int64_t depth,
+                             int64_t width, int per_sample, const void *x, const int64_t *index,
+                             const void *weight, const void *scale, const void *grad_out,
+                             const int64_t *reverse_start, const int64_t *reverse_slot,
+                             void *grad_x, void *grad_weight, void *grad_bias)
+{
+    struct problem a = {
+        .n_samples = n_samples,
+        .n_out = n_out,
+        .n_in = n_in,
+        .n_ranks = n_ranks,
+        .depth = depth,
+        .width = width,
+        .n_threads = n_threads,
+        .per_sample = per_sample,
+        .x = x,
+        .index = index,
+        .weight = weight,
+        .scale = scale,
+        .grad_out = grad_out,
+        .reverse_start = reverse_start,
+        .reverse_slot = reverse_slot,
+        .grad_x = grad_x,
+        .grad_weight = grad_weight,
+        .grad_bias = grad_bias,
+    };
+    return run(backward_of, dtype, isa, &a);
+}
+
+/* Length of one table's reverse_start. */
+EXPORT int64_t walkconv_reverse_starts(int64_t n_in, int64_t n_ranks)
+{
+    return ceil_div(n_in, BLOCK_NODES) * n_ranks + 1;
+}
+
+struct reverse {
+    int64_t n_out, n_in, n_ranks, n_starts;
+    const int64_t *index;
+    int64_t *start, *slot;
+    _Atomic int invalid;
+};
+
+/* Reverse list of table `t`, by counting sort. */
+static void reverse_table(const void *context, int64_t t, void *scratch)
+{
+    struct reverse *a = (struct reverse *)context;
+    const int64_t p = a->n_ranks, size = a->n_out * p, n_buckets = a->n_starts - 1;
+    const int64_t *index = a->index + t * size;
+    int64_t *start = a->start + t * a->n_starts, *slot = a->slot + t * size;
+    (void)scratch;
+
+    for (int64_t b = 0; b <= n_buckets; b++)
+        start[b] = 0;
+    for (int64_t i = 0; i < a->n_out; i++)
+        for (int64_t r = 0; r < p; r++) {
+            const int64_t j = index[i * p + r];
+            if ((uint64_t)j < (uint64_t)a->n_in)
+                start[j / BLOCK_NODES * p + r]++;
+            else if (j != -1)
+                atomic_store(&a->invalid, 1);
+        }
+    int64_t end = 0;
+    for (int64_t b = 0; b <= n_buckets; b++) /* start[b] = end of bucket b */
+        start[b] = end += start[b];
+    for (int64_t i = a->n_out - 1; i >= 0; i--)
+        for (int64_t r = 0; r < p; r++) {
+            const int64_t j = index[i * p + r];
+            if ((uint64_t)j < (uint64_t)a->n_in)
+                slot[--start[j / BLOCK_NODES * p + r]] = i * BLOCK_NODES + j % BLOCK_NODES;
+        }
+}
+
+/* For each of n_tables tables index (N, p): which slots hold the nodes of each
+ * block of 128 input nodes, rank by rank, in the order of the output nodes.
+ * start (n_tables, walkconv_reverse_starts) and slot (n_tables, N * p), of which
+ * bucket (block, r) is slot[start[block * p + r] : start[block * p + r + 1]],
+ * holding output_node * 128 + input_node % 128.  Returns 2 if an index is
+ * outside [-1, n_in). */
+EXPORT int walkconv_reverse_list(int n_threads, int64_t n_tables, int64_t n_out, int64_t n_in,
+                                 int64_t n_ranks, const int64_t *index, int64_t *start,
+                                 int64_t *slot)
+{
+    if (n_tables < 0 || n_out < 0 || n_in < 0 || n_ranks < 0)
+        return WALKCONV_BAD_ARGUMENT;
+    struct reverse a = {
+        .n_out = n_out,
+        .n_in = n_in,
+        .n_ranks = n_ranks,
+        .n_starts = walkconv_reverse_starts(n_in, n_ranks),
+        .index = index,
+        .start = start,
+        .slot = slot,
+    };
+    const double cost = 32.0 * (double)n_tables * (double)(n_out * n_ranks);
+    const int status = parallel_items(n_threads, n_tables, cost, 0, reverse_table, &a);
+    return status == WALKCONV_OK && a.invalid ? WALKCONV_BAD_ARGUMENT : status;
+}

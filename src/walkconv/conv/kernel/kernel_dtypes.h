@@ -1,0 +1,17 @@
+/* All loops for one instruction set (ISA, VECTOR_BYTES), in float32 and float64. */
+
+#define DTYPE f32
+#define REAL float
+#include "kernel_loops.h"
+#include "loops_forward.h"
+#include "loops_backward.h"
+#undef REAL
+#undef DTYPE
+
+#define DTYPE f64
+#define REAL double
+#include "kernel_loops.h"
+#include "loops_forward.h"
+#include "loops_backward.h"
+#undef REAL
+#undef DTYPE

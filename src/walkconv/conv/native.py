@@ -1,0 +1,181 @@
+"""The convolution in C: an engine that runs on torch's own threads.
+
+The library is found beside its sources, where the installation built it. Calls release the GIL, and
+give the same bits for any number of threads.
+"""
+
+import ctypes
+from functools import cache
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
+
+import torch
+from torch import Tensor
+from torch.utils.weak import WeakTensorKeyDictionary
+
+INSTRUCTION_SETS = ("portable", "avx2", "avx512")
+"""In ascending order of preference; the place in this tuple is the kernel's number for it."""
+
+DTYPES = {torch.float32: 0, torch.float64: 1}
+
+DIRECT_SAMPLES = 16
+"""From so many tables, one per sample, gradients are owned by samples: no reverse list is built."""
+
+_FOLDER = Path(__file__).parent / "kernel"
+_int, _int64, _pointer = ctypes.c_int, ctypes.c_int64, ctypes.c_void_p
+_SIGNATURES = {
+    "walkconv_use_openmp": (None, [_pointer]),
+    "walkconv_supported": (_int, [_int]),
+    "walkconv_reverse_starts": (_int64, [_int64] * 2),
+    "walkconv_reverse_list": (_int, [_int] + [_int64] * 4 + [_pointer] * 3),
+    "walkconv_forward": (_int, [_int] * 3 + [_int64] * 6 + [_int] + [_pointer] * 6),
+    "walkconv_backward": (_int, [_int] * 3 + [_int64] * 6 + [_int] + [_pointer] * 10),
+}
+
+
+@cache
+def library() -> ctypes.CDLL | None:
+    """Return the kernel, bound to torch's threads, or None where it was not built."""
+    built = [path for suffix in EXTENSION_SUFFIXES for path in _FOLDER.glob(f"_kernel*{suffix}")]
+    if not built:
+        return None
+    try:
+        loaded = ctypes.CDLL(str(built[0]))
+    except OSError:
+        return None
+    for name, (result, arguments) in _SIGNATURES.items():
+        function = getattr(loaded, name)
+        function.restype, function.argtypes = result, arguments
+    loaded.walkconv_use_openmp(openmp_parallel())
+    return loaded
+
+
+@cache
+def openmp_parallel() -> int | None:
+    """Return the address of `GOMP_parallel` in the OpenMP runtime that torch is bound to.
+
+    Two thread pools would fight for the cores. torch looks its symbols up in the global scope
+    first, then among its own dependencies; so does this. None: the kernel makes its own threads.
+    """
+    libraries = sorted((Path(torch.__file__).parent / "lib").glob("libtorch_cpu.*"))
+    for name in (None, *map(str, libraries)):
+        try:
+            return ctypes.cast(ctypes.CDLL(name).GOMP_parallel, _pointer).value
+        except (OSError, AttributeError, TypeError):
+            continue
+    return None
+
+
+@cache
+def supported() -> tuple[str, ...]:
+    """Return the instruction sets that were built and that this machine has, the best last."""
+    kernel = library()
+    if kernel is None:
+        return ()
+    return tuple(
+        name for place, name in enumerate(INSTRUCTION_SETS) if kernel.walkconv_supported(place)
+    )
+
+
+class NativeEngine:
+    """The kernel with one instruction set; forward and backward as in `tiled`."""
+
+    def __init__(self, instruction_set: str):
+        kernel = library()
+        assert kernel is not None
+        self.kernel = kernel
+        self.instruction_set = INSTRUCTION_SETS.index(instruction_set)
+
+    def forward(
+        self, x: Tensor, index: Tensor, weight: Tensor, bias: Tensor | None, scale: Tensor | None
+    ) -> Tensor:
+        """Return the convolution (M, N, c_out); arguments as in `define_graph_conv`."""
+        out = x.new_empty(x.shape[0], index.shape[-2], weight.shape[2])
+        arrays = [_contiguous(t) for t in (x, index, weight, bias, scale)]
+        status = self.kernel.walkconv_forward(
+            *self._settings(x, index, weight), *map(_address, arrays), out.data_ptr()
+        )
+        _check(status)
+        return out
+
+    def backward(
+        self,
+        grad: Tensor,
+        x: Tensor,
+        index: Tensor,
+        weight: Tensor,
+        scale: Tensor | None,
+        wants_x: bool,
+        wants_weight: bool,
+        wants_bias: bool,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the gradients of x, weight and bias, empty where they are not wanted."""
+        shapes = (x.shape, weight.shape, weight.shape[2:])
+        grads = [
+            x.new_empty(shape) if wanted else None
+            for shape, wanted in zip(shapes, (wants_x, wants_weight, wants_bias), strict=True)
+        ]
+        arrays = [_contiguous(t) for t in (x, index, weight, scale, grad)]
+        start = slot = None
+        if wants_x and (index.ndim == 2 or len(index) < DIRECT_SAMPLES):
+            start, slot = self._reverse_list(index, x.shape[1])
+        status = self.kernel.walkconv_backward(
+            *self._settings(x, index, weight), *map(_address, (*arrays, start, slot, *grads))
+        )
+        _check(status)
+        grad_x, grad_weight, grad_bias = (x.new_empty(0) if g is None else g for g in grads)
+        return grad_x, grad_weight, grad_bias
+
+    def _settings(self, x: Tensor, index: Tensor, weight: Tensor) -> tuple[int, ...]:
+        """Return the numbers that come first in every call."""
+        (n_samples, n_in, c_in), (n_nodes, n_slots) = x.shape, index.shape[-2:]
+        return (
+            DTYPES[x.dtype],
+            self.instruction_set,
+            torch.get_num_threads(),
+            *(n_samples, n_nodes, n_in, n_slots, c_in, weight.shape[2]),
+            index.ndim == 3,
+        )
+
+    def _reverse_list(self, index: Tensor, n_in: int) -> tuple[Tensor, Tensor]:
+        """Return who uses each node, at which rank; kept for as long as the table lives."""
+        if index.is_inference():
+            return self._build_reverse_list(index, n_in)
+        state = index._version, n_in
+        kept = _REVERSE_LISTS.get(index)
+        if kept is None or kept[0] != state:
+            kept = state, self._build_reverse_list(index, n_in)
+            _REVERSE_LISTS[index] = kept
+        return kept[1]
+
+    def _build_reverse_list(self, index: Tensor, n_in: int) -> tuple[Tensor, Tensor]:
+        n_nodes, n_slots = index.shape[-2:]
+        n_tables = len(index) if index.ndim == 3 else 1
+        n_starts = self.kernel.walkconv_reverse_starts(n_in, n_slots)
+        start = torch.empty(n_tables, n_starts, dtype=torch.int64)
+        slot = torch.empty(n_tables, n_nodes * n_slots, dtype=torch.int64)
+        status = self.kernel.walkconv_reverse_list(
+            torch.get_num_threads(),
+            *(n_tables, n_nodes, n_in, n_slots),
+            *map(_address, (index.contiguous(), start, slot)),
+        )
+        _check(status)
+        return start, slot
+
+
+_REVERSE_LISTS = WeakTensorKeyDictionary()
+"""Table -> ((its version, n_in), reverse list). A table changed in place has a new version."""
+
+
+def _contiguous(tensor: Tensor | None) -> Tensor | None:
+    return None if tensor is None else tensor.contiguous()
+
+
+def _address(tensor: Tensor | None) -> int | None:
+    return None if tensor is None else tensor.data_ptr()
+
+
+def _check(status: int) -> None:
+    if status == 1:
+        raise MemoryError("The convolution could not get memory for its scratch space.")
+    assert status == 0, f"the kernel refused its arguments ({status})"

@@ -1,0 +1,191 @@
+"""Which engine is chosen, and what holds of the native one besides being right."""
+
+import gc
+import os
+import shutil
+import subprocess
+import sys
+import textwrap
+import threading
+from pathlib import Path
+
+import pytest
+import torch
+
+from walkconv import graph_conv, show_config
+from walkconv.conv import engines, native
+from walkconv.conv.definition import define_graph_conv
+
+ROOT = Path(__file__).parents[2]
+
+
+def training_step(n_threads, **shape):
+    """Output and gradients with a number of threads."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(n_threads)
+    try:
+        x, index, weight, bias, scale = random_problem(**shape)
+        out = graph_conv(x, index, weight, bias, scale)
+        return [out, *torch.autograd.grad(out.square().sum(), (x, weight, bias))]
+    finally:
+        torch.set_num_threads(before)
+
+
+def random_problem(
+    M=5, n_in=301, N=301, p=5, d=7, f=19, per_sample=False, scaled=False, dtype=torch.float32
+):
+    draw = torch.Generator().manual_seed(0)
+    shape = (M, N, p) if per_sample else (N, p)
+
+    def normal(*size):
+        return torch.randn(*size, generator=draw, dtype=dtype)
+
+    return (
+        normal(M, n_in, d).requires_grad_(),
+        torch.randint(-1, n_in, shape, generator=draw),
+        normal(p, d, f).requires_grad_(),
+        normal(f).requires_grad_(),
+        normal(*shape) if scaled else None,
+    )
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        {},
+        {"M": 1, "n_in": 4001, "N": 4003},
+        {"M": 130, "N": 50, "d": 1},
+        {"M": 3, "per_sample": True, "scaled": True},
+        {"M": 40, "per_sample": True},
+        {"d": 40, "f": 80, "p": 25, "n_in": 196, "N": 196},
+    ],
+)
+def test_the_same_bits_for_any_number_of_threads(each_native_engine, shape):
+    expected = training_step(1, **shape)
+    for n_threads in (2, 3, 2):
+        for a, b in zip(training_step(n_threads, **shape), expected, strict=True):
+            assert torch.equal(a, b)
+
+
+def test_a_table_changed_in_place_is_noticed(each_native_engine):
+    x, index, weight, bias, _ = random_problem(M=2, n_in=9, N=9, f=3, dtype=torch.float64)
+    for _ in range(2):
+        found = torch.autograd.grad(graph_conv(x, index, weight, bias).square().sum(), x)[0]
+        out = define_graph_conv(x, index, weight, bias, None)
+        torch.testing.assert_close(found, torch.autograd.grad(out.square().sum(), x)[0])
+        index[:] = index.flip(0).clone()
+
+
+def test_reverse_lists_die_with_their_tables(each_native_engine):
+    gc.collect()
+    before = len(native._REVERSE_LISTS)
+    x, index, weight, bias, _ = random_problem(M=2)
+    graph_conv(x, index, weight, bias).sum().backward()
+    assert len(native._REVERSE_LISTS) == before + 1
+    del index
+    gc.collect()
+    assert len(native._REVERSE_LISTS) == before
+
+
+def test_calls_from_several_python_threads_do_not_disturb_each_other(each_native_engine):
+    expected = training_step(2)
+    found = [[] for _ in range(4)]
+
+    def repeat(place):
+        x, index, weight, bias, scale = random_problem()
+        for _ in range(5):
+            out = graph_conv(x, index, weight, bias, scale)
+            found[place] = [out, *torch.autograd.grad(out.square().sum(), (x, weight, bias))]
+
+    threads = [threading.Thread(target=repeat, args=(place,)) for place in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for tensors in found:
+        for a, b in zip(tensors, expected, strict=True):
+            assert torch.equal(a, b)
+
+
+def run(program, **environment):
+    """Run a program in a new process and return what it printed."""
+    return subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("name", ["torch", *native.supported()])
+def test_the_environment_forces_an_engine_and_show_config_says_so(name):
+    shown = run("import walkconv; walkconv.show_config()", WALKCONV_ENGINE=name)
+    assert shown.returncode == 0, shown.stderr
+    engine = "torch" if name == "torch" else f"native kernel, {name}"
+    assert f"engine                    {engine}\n" in shown.stdout
+    assert "forced by WALKCONV_ENGINE" in shown.stdout
+
+
+def test_an_unknown_engine_is_refused():
+    shown = run("import walkconv; walkconv.show_config()", WALKCONV_ENGINE="cuda")
+    assert "WALKCONV_ENGINE must be one of auto, torch, portable, avx2, avx512" in shown.stderr
+
+
+@pytest.mark.skipif("avx512" in native.supported(), reason="this machine has AVX-512")
+def test_an_instruction_set_that_the_machine_lacks_is_refused():
+    shown = run("import walkconv; walkconv.show_config()", WALKCONV_ENGINE="avx512")
+    assert "must be an instruction set that this machine has" in shown.stderr
+
+
+def test_the_best_engine_is_the_default(capsys, monkeypatch):
+    monkeypatch.delenv(engines.VARIABLE, raising=False)
+    engines.choose.cache_clear()
+    show_config()
+    engines.choose.cache_clear()
+    assert f"native kernel, {native.supported()[-1]}" in capsys.readouterr().out
+
+
+NUMBERS = """
+    import warnings, torch, walkconv
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        draw = torch.Generator().manual_seed(0)
+        x = torch.randn(4, 30, 3, generator=draw)
+        index = torch.randint(-1, 30, (30, 5), generator=draw)
+        weight = torch.randn(5, 3, 6, generator=draw)
+        for _ in range(3):
+            out = walkconv.graph_conv(x, index, weight)
+    print(walkconv.__file__)
+    print([str(w.message) for w in caught if w.category is RuntimeWarning])
+    print(out.flatten()[:40].tolist())
+"""
+
+
+@pytest.mark.slow
+def test_without_a_compiler_it_installs_warns_once_and_gives_the_same_numbers(tmp_path):
+    source = tmp_path / "source"
+    target = tmp_path / "installed"
+    ignore = shutil.ignore_patterns("*.so", "__pycache__", "*.egg-info")
+    shutil.copytree(ROOT / "src", source / "src", ignore=ignore)
+    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, source)
+    pip_install = [sys.executable, "-m", "pip", "install", "--no-deps", "--no-build-isolation"]
+    installed = subprocess.run(
+        [*pip_install, "--target", str(target), str(source)],
+        env={**os.environ, "CC": str(tmp_path / "no-compiler-here")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert installed.returncode == 0, installed.stderr
+    bare = run(NUMBERS, PYTHONPATH=str(target))
+    assert bare.returncode == 0, bare.stderr
+    place, warnings, numbers = bare.stdout.splitlines()
+    assert place.startswith(str(target))
+    assert warnings.count("the native kernel was not built") == 1
+    _, no_warnings, native_numbers = run(NUMBERS).stdout.splitlines()
+    assert no_warnings == "[]"
+    torch.testing.assert_close(
+        torch.tensor(eval(numbers)), torch.tensor(eval(native_numbers)), atol=1e-5, rtol=1e-5
+    )
