@@ -57,14 +57,20 @@ def test_the_command_line_predicts_what_the_library_predicts(
         np.testing.assert_allclose(written["prediction"], fitted.predict(X), rtol=1e-6)
 
 
-def test_the_same_seed_gives_the_same_file_from_npz(run, rng, tmp_path):
+def test_the_same_seed_gives_the_same_model_from_npz(run, rng, tmp_path):
     X = rng.normal(size=(40, 5)).cumsum(axis=1)
-    np.savez(tmp_path / "data.npz", X=X, y=(X[:, 0] > 0).astype(int))
-    files = [tmp_path / "1.safetensors", tmp_path / "2.safetensors"]
-    for model in files:
-        code, _, err = run("fit", tmp_path / "data.npz", "--target", "y", "-o", model, *SETTINGS)
+    data = tmp_path / "data.npz"
+    np.savez(data, X=X, y=(X[:, 0] > 0).astype(int))
+    predictions = []
+    for seed in (0, 0, 1):
+        model = tmp_path / "m.safetensors"
+        code, _, err = run(
+            "fit", data, "--target", "y", "-o", model, *SETTINGS, "--random-state", seed
+        )
         assert code == 0, err
-    assert files[0].read_bytes() == files[1].read_bytes()
+        predictions.append(run("predict", model, data)[1])
+    assert predictions[0].startswith("prediction,probability_0,probability_1\n")
+    assert predictions[0] == predictions[1] != predictions[2]
 
 
 def test_fit_says_the_task_and_the_score_and_info_the_facts(run, frame, tmp_path):

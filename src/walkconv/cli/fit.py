@@ -70,7 +70,7 @@ def fit(
         "n_neighbors": n_neighbors,
         "n_steps": n_steps,
         "n_members": n_members,
-        "max_epochs": max_epochs,
+        "max_iter": max_epochs,
         "random_state": random_state,
     }
     given = {name: value for name, value in settings.items() if value is not None}

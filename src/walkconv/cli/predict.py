@@ -31,7 +31,10 @@ def predict(
     table = read_table(data)
     kept = pick(table, keep or [], data)
     names = getattr(fitted, "feature_names_in_", None)
-    X = as_numbers(table.drop(kept.columns) if names is None else pick(table, list(names), data))
+    if names is None:
+        X = as_numbers(table.drop(kept.columns)).to_numpy()
+    else:
+        X = as_numbers(pick(table, list(names), data))
     predictions = fitted.predict(X)
     if predictions.ndim == 1:
         answers = {"prediction": predictions.tolist()}
