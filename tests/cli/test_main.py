@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -22,10 +21,8 @@ def test_help_imports_nothing_heavy():
         f"loaded = set({HEAVY}) & set(sys.modules)\n"
         "assert not loaded, loaded\n"
     )
-    start = time.perf_counter()
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert time.perf_counter() - start < 5  # it takes 0.25 s; a loaded machine may take longer
     for command in ("fit", "predict", "neighbors", "info"):
         assert f"\n  {command} " in done.stdout
 

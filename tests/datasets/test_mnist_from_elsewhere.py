@@ -100,7 +100,7 @@ class Silent(BaseHTTPRequestHandler):
     """Takes the request and says nothing."""
 
     def do_GET(self):
-        time.sleep(1)
+        time.sleep(10)
 
 
 class Trickle(BaseHTTPRequestHandler):
@@ -109,7 +109,7 @@ class Trickle(BaseHTTPRequestHandler):
     def do_GET(self):
         self.send_response(200)
         self.end_headers()
-        for _ in range(20):
+        for _ in range(200):
             self.wfile.write(b"\x1f")
             self.wfile.flush()
             time.sleep(0.05)
@@ -145,18 +145,18 @@ def test_slow_and_broken_servers(serve, monkeypatch, handler, reason):
     monkeypatch.setattr(mnist, "MIRRORS", (mirror,))
     start = time.perf_counter()
     message = failure()
-    assert time.perf_counter() - start < 0.9
+    assert time.perf_counter() - start < 5
     (line,) = (line for line in message.splitlines() if mirror in line)
     assert any(part in line for part in reason.split("|"))
 
 
 @pytest.mark.usefixtures("impatient")
 def test_a_name_look_up_that_hangs_is_not_waited_for(monkeypatch):
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: time.sleep(2))
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: time.sleep(10))
     monkeypatch.setattr(mnist, "MIRRORS", ("https://one.invalid/", "https://two.invalid/"))
     start = time.perf_counter()
     message = failure()
-    assert time.perf_counter() - start < 1.5
+    assert time.perf_counter() - start < 5
     assert message.count("no answer within 0.2 seconds") == 2
 
 
