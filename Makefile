@@ -1,6 +1,6 @@
 # Two commands start everything: `make demo` and `make test`. Each sets itself up.
 .DEFAULT_GOAL := help
-.PHONY: help install test test-fast check format pictures bench-conv clean
+.PHONY: help install demo test test-fast check format pictures bench-conv clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -18,6 +18,9 @@ $(READY): pyproject.toml setup.py constraints.txt $(KERNEL)
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $@
+
+demo: install ## install, then train on MNIST and draw what was learned (about two minutes)
+	$(BIN)/python examples/demo.py
 
 test: install ## install, then run the whole suite
 	$(BIN)/python -m pytest

@@ -1,0 +1,65 @@
+"""Edge lists: a table with the columns source and target, or plain text as SNAP writes it."""
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from walkconv.cli.tables import as_numbers, ending_of, pick, read_table
+
+COLUMNS = ["source", "target", "weight"]
+TEXT_ENDINGS = (".txt", ".txt.gz", ".edges", ".edges.gz")
+
+
+def read_edges_or_table(path: str) -> pl.DataFrame:
+    """Return a table, or a text of edges as a table with the columns source, target, weight."""
+    if ending_of(path) not in TEXT_ENDINGS or not Path(path).is_file():
+        return read_table(path)
+    content = Path(path).read_bytes()
+    text = (gzip.decompress(content) if path.endswith(".gz") else content).decode()
+    rows = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        fields = line.split()
+        if not fields or line.startswith(("#", "%")):
+            continue
+        if len(fields) not in (2, 3) or (rows and len(fields) != len(rows[0])):
+            raise ValueError(
+                f"Each line of {path} must be `source target` or `source target weight`; "
+                f"line {number} is {line!r}. Begin comments with #."
+            )
+        rows.append(fields)
+    if not rows:
+        raise ValueError(f"{path} must have at least one edge; it has none.")
+    columns = dict(zip(COLUMNS, zip(*rows, strict=True), strict=False))
+    return pl.DataFrame({name: _as_narrow(pl.Series(values)) for name, values in columns.items()})
+
+
+def is_edge_list(table: pl.DataFrame) -> bool:
+    """Say whether a table has the columns of an edge list."""
+    return set(COLUMNS[:2]) <= set(table.columns) <= set(COLUMNS)
+
+
+def edges_of(table: pl.DataFrame, path: str) -> tuple[pl.Series, np.ndarray, np.ndarray | None]:
+    """Return the names of the nodes in order, the edges (2, n_edges), and their weights if any."""
+    ends = pick(table, COLUMNS[:2], path)
+    if sum(ends.null_count().row(0)):
+        raise ValueError(f"Each edge of {path} must have a source and a target; some have none.")
+    if len(set(ends.dtypes)) > 1:
+        ends = ends.cast(pl.String)
+    source, target = ends.get_columns()
+    names = pl.concat([source, target.alias("source")]).unique().sort()
+    edge_index = np.stack([names.search_sorted(source), names.search_sorted(target)])
+    weight = None
+    if "weight" in table.columns:
+        weight = as_numbers(table.select("weight")).to_series().to_numpy()
+    return names, edge_index.astype(np.int64), weight
+
+
+def _as_narrow(texts: pl.Series) -> pl.Series:
+    """Return whole numbers as such, other numbers as floats, anything else as text."""
+    for kind in (pl.Int64, pl.Float64):
+        numbers = texts.cast(kind, strict=False)
+        if not numbers.null_count():
+            return numbers
+    return texts

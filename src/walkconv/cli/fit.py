@@ -1,0 +1,83 @@
+"""``walkconv fit``: a table becomes a model file."""
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from walkconv.cli.steps import Steps
+
+
+class TaskChoice(StrEnum):
+    """What to learn."""
+
+    auto = "auto"
+    classification = "classification"
+    regression = "regression"
+
+
+def fit(
+    data: Annotated[str, typer.Argument(metavar="FILE", help="CSV, CSV.gz, Parquet or npz.")],
+    target: Annotated[str, typer.Option(metavar="COLUMN", help="Column to predict.")],
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="FILE", help="Model file to write.")
+    ],
+    architecture: Annotated[
+        str | None, typer.Option("--architecture", "-a", help="Layers, such as C10-FC100.")
+    ] = None,
+    task: Annotated[
+        TaskChoice, typer.Option(help="By default text or few whole numbers are classes.")
+    ] = TaskChoice.auto,
+    n_neighbors: Annotated[
+        int | None, typer.Option("--n-neighbors", "-p", help="Neighbours of a column, with itself.")
+    ] = None,
+    n_steps: Steps = None,
+    n_members: Annotated[int | None, typer.Option(help="Networks to average.")] = None,
+    max_epochs: Annotated[int | None, typer.Option(help="Passes over the rows.")] = None,
+    random_state: Annotated[int | None, typer.Option(help="Seed: same seed, same model.")] = None,
+    drop: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMN", help="Column to leave out; repeatable.")
+    ] = None,
+    test: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Table to score the model on.")
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing.")] = False,
+) -> None:
+    """Train a network on a table and save it."""
+    import walkconv
+    from walkconv.cli.tables import as_numbers, check_output, leave_out, pick, read_table
+    from walkconv.cli.task import guess_task, target_values
+
+    def say(text: str) -> None:
+        if not quiet:
+            typer.echo(text, err=True)
+
+    check_output(output)
+    table = read_table(data)
+    column = pick(table, [target], data).to_series()
+    X = as_numbers(leave_out(table, [target, *(drop or [])], data))
+    chosen, reason = (task.value, "as asked") if task != "auto" else guess_task(column)
+    y = target_values(column, chosen)
+    say(f"{chosen} ({reason}): {X.height} rows, {X.width} features")
+    held_out = None
+    if test is not None:
+        rows = read_table(test)
+        y_test = target_values(pick(rows, [target], test).to_series(), chosen)
+        held_out = as_numbers(pick(rows, X.columns, test)), y_test
+
+    settings = {
+        "architecture": architecture,
+        "n_neighbors": n_neighbors,
+        "n_steps": n_steps,
+        "n_members": n_members,
+        "max_iter": max_epochs,
+        "random_state": random_state,
+    }
+    given = {name: value for name, value in settings.items() if value is not None}
+    name = "GraphCNNClassifier" if chosen == "classification" else "GraphCNNRegressor"
+    model = getattr(walkconv, name)(**given, verbose=0 if quiet else 1).fit(X, y)
+    model.save(output)
+    say(f"{model.n_parameters_:,} parameters in {output}")
+    if held_out is not None:
+        measure = "accuracy" if chosen == "classification" else "R2"
+        say(f"{measure} on {test}: {model.score(*held_out):.4f}")

@@ -1,0 +1,42 @@
+"""``walkconv info``: what is in a model file."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def info(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="Model file of `walkconv fit`.")],
+) -> None:
+    """Show what a model file holds."""
+    from rich.console import Console
+    from rich.table import Table
+
+    import walkconv
+    from walkconv.cli.tables import listed
+
+    fitted = walkconv.load(model)  # pyright: ignore[reportAttributeAccessIssue]
+    facts = {
+        "estimator": type(fitted).__name__,
+        "architecture": fitted.architecture or "(no hidden layer)",
+        "features": str(fitted.n_features_in_),
+        "parameters": f"{fitted.n_parameters_:,}",
+        "members": str(fitted.n_members),
+        "file size": f"{Path(model).stat().st_size:,} bytes",
+    }
+    names = getattr(fitted, "feature_names_in_", None)
+    if names is not None:
+        facts["feature names"] = listed([str(name) for name in names])
+    classes = getattr(fitted, "classes_", None)
+    if classes is not None:
+        facts["classes"] = ", ".join(str(label) for label in classes)
+    if fitted.neighbors_ is not None:
+        facts["neighbors"] = (
+            f"{fitted.neighbors_.n_neighbors} of each feature, walk of "
+            f"{fitted.neighbors_.n_steps} step(s)"
+        )
+    table = Table(show_header=False, box=None)
+    for name, fact in facts.items():
+        table.add_row(name, fact)
+    Console(markup=False, highlight=False).print(table)

@@ -1,0 +1,46 @@
+"""``walkconv predict``: a model file and a table become predictions."""
+
+from typing import Annotated
+
+import typer
+
+
+def predict(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="Model file of `walkconv fit`.")],
+    data: Annotated[
+        str, typer.Argument(metavar="FILE", help="Table with the model's columns; - reads CSV.")
+    ],
+    output: Annotated[
+        str,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="CSV or Parquet to write; - is stdout."
+        ),
+    ] = "-",
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="Column to copy to the output; repeatable."),
+    ] = None,
+) -> None:
+    """Predict the rows of a table: a value, or a class and its probabilities."""
+    import polars as pl
+
+    import walkconv
+    from walkconv.cli.tables import as_numbers, pick, read_table, write_table
+
+    fitted = walkconv.load(model)  # pyright: ignore[reportAttributeAccessIssue]
+    table = read_table(data)
+    kept = pick(table, keep or [], data)
+    names = getattr(fitted, "feature_names_in_", None)
+    if names is None:
+        X = as_numbers(table.drop(kept.columns)).to_numpy()
+    else:
+        X = as_numbers(pick(table, list(names), data))
+    predictions = fitted.predict(X)
+    if predictions.ndim == 1:
+        answers = {"prediction": predictions.tolist()}
+    else:
+        answers = {f"prediction_{i}": column for i, column in enumerate(predictions.T)}
+    if hasattr(fitted, "predict_proba"):
+        for label, chance in zip(fitted.classes_, fitted.predict_proba(X).T, strict=True):
+            answers[f"probability_{label}"] = chance
+    write_table(pl.concat([kept, pl.DataFrame(answers)], how="horizontal"), output)

@@ -1,0 +1,172 @@
+import gzip
+import io
+import re
+
+import numpy as np
+import polars as pl
+import pytest
+
+import walkconv
+
+EDGES = "source,target,weight\nb,a,3\nb,c,-1\nd,d,1\n"
+EXPECTED = """node,rank,neighbor,visits,sign
+a,1,a,1.0,1
+a,2,b,1.0,1
+b,1,b,1.0,1
+b,2,a,0.75,1
+c,1,c,1.0,1
+c,2,b,1.0,-1
+d,1,d,2.0,1
+"""
+SAID = "4 nodes, 5 edges, 1 step(s): 75.0% of the nodes fill all 2 slots\n"
+
+
+def parquet(path):
+    pl.read_csv(io.StringIO(EDGES)).write_parquet(path)
+
+
+WRITERS = {
+    "edges.csv": lambda path: path.write_text(EDGES),
+    "edges.csv.gz": lambda path: path.write_bytes(gzip.compress(EDGES.encode())),
+    "edges.tsv": lambda path: path.write_text(EDGES.replace(",", "\t")),
+    "edges.parquet": parquet,
+    "edges.txt": lambda path: path.write_text("# a comment\nb a 3\n\nb\tc -1\n% another\nd d 1"),
+    "edges.txt.gz": lambda path: path.write_bytes(gzip.compress(b"b a 3\nb c -1\nd d 1\n")),
+}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_edges_of_every_format(run, tmp_path, name):
+    WRITERS[name](tmp_path / name)
+    assert run("neighbors", tmp_path / name, "-p", 2) == (0, EXPECTED, SAID)
+
+
+def test_edges_from_stdin_to_a_file(run, tmp_path):
+    output = tmp_path / "new" / "nbrs.csv"
+    stdin = io.BytesIO(EDGES.encode())
+    assert run("neighbors", "-", "-p", 2, "-k", 1, "-o", output, stdin=stdin) == (0, "", SAID)
+    assert output.read_text() == EXPECTED
+
+
+def test_written_formats_hold_the_same(run, tmp_path):
+    (tmp_path / "edges.csv").write_text(EDGES)
+    for name in ("out.parquet", "out.csv.gz", "out.tsv"):
+        code, _, _ = run("neighbors", tmp_path / "edges.csv", "-p", 2, "-o", tmp_path / name)
+        assert code == 0
+    expected = pl.read_csv(io.StringIO(EXPECTED))
+    written = pl.read_parquet(tmp_path / "out.parquet")
+    assert written.with_columns(pl.col("sign").cast(pl.Int64)).equals(expected)
+    assert gzip.decompress((tmp_path / "out.csv.gz").read_bytes()).decode() == EXPECTED
+    assert (tmp_path / "out.tsv").read_text() == EXPECTED.replace(",", "\t")
+
+
+def test_directed_edges_lead_one_way(run, tmp_path):
+    (tmp_path / "edges.csv").write_text(EDGES)
+    _, out, _ = run("neighbors", tmp_path / "edges.csv", "-p", 2, "--directed")
+    rows = out.splitlines()[1:]
+    assert [row for row in rows if row.startswith("a")] == ["a,1,a,2.0,1"]
+    assert [row for row in rows if row.startswith("b")] == ["b,1,b,1.0,1", "b,2,a,0.75,1"]
+
+
+def test_numbered_nodes_are_ordered_by_their_number(run, tmp_path):
+    (tmp_path / "edges.txt").write_text("9 10\n10 2\n")
+    _, out, _ = run("neighbors", tmp_path / "edges.txt", "-p", 1)
+    assert [row.split(",")[0] for row in out.splitlines()] == ["node", "2", "9", "10"]
+
+
+def test_steps_are_those_of_the_library(run, tmp_path):
+    (tmp_path / "path.txt").write_text("0 1\n1 2\n2 3\n3 4\n")
+    _, out, err = run("neighbors", tmp_path / "path.txt", "-p", 3, "-k", "auto")
+    path = walkconv.graph_from_edges([[0, 1, 2, 3], [1, 2, 3, 4]])
+    expected = walkconv.select_neighbors(path, n_neighbors=3, n_steps="auto")
+    assert expected.n_steps == 2
+    assert "2 step(s): 100.0% of the nodes fill all 3 slots" in err
+    listing = pl.read_csv(io.StringIO(out))
+    np.testing.assert_array_equal(listing["neighbor"].to_numpy().reshape(5, 3), expected.index)
+    np.testing.assert_allclose(listing["visits"].to_numpy().reshape(5, 3), expected.visits)
+
+
+@pytest.fixture
+def table(tmp_path, rng):
+    """A table of three related columns, one of which is the negative of another, and an id."""
+    X = rng.normal(size=(20, 3)).cumsum(axis=1)
+    X[:, 2] = -X[:, 0]
+    names = [f"row{i}" for i in range(20)]
+    frame = pl.DataFrame(X, schema=["height", "width", "depth"]).insert_column(
+        0, pl.Series("id", names)
+    )
+    frame.write_csv(tmp_path / "table.csv")
+    return tmp_path / "table.csv"
+
+
+def test_columns_of_a_table_are_joined_by_their_correlation(run, table):
+    code, out, err = run("neighbors", table, "-p", 2, "--drop", "id")
+    assert code == 0
+    listing = pl.read_csv(io.StringIO(out))
+    assert listing["node"].to_list() == ["height"] * 2 + ["width"] * 2 + ["depth"] * 2
+    assert listing.filter(node="height")["neighbor"].to_list() == ["height", "depth"]
+    assert listing.filter(node="height")["sign"].to_list() == [1, -1]
+    assert "3 nodes, 9 edges" in err
+
+
+def test_npz_tables_may_name_their_columns(run, tmp_path, rng):
+    X = rng.normal(size=(9, 3))
+    np.savez(tmp_path / "named.npz", X=X, feature_names=["p", "q", "r"])
+    np.savez(tmp_path / "plain.npz", X=X)
+    _, out, _ = run("neighbors", tmp_path / "named.npz", "-p", 1)
+    assert [row.split(",")[0] for row in out.splitlines()] == ["node", "p", "q", "r"]
+    _, out, _ = run("neighbors", tmp_path / "plain.npz", "-p", 1)
+    assert [row.split(",")[0] for row in out.splitlines()] == ["node", "x0", "x1", "x2"]
+
+
+def test_kind_decides_where_the_columns_mislead(run, tmp_path):
+    (tmp_path / "a.csv").write_text("source,target\n1,2\n2,4.5\n3,5\n")
+    assert run("neighbors", tmp_path / "a.csv", "-p", 1)[2].startswith("6 nodes")
+    _, _, err = run("neighbors", tmp_path / "a.csv", "-p", 1, "--kind", "table")
+    assert err.startswith("2 nodes")
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_warning_is_one_line(run, tmp_path):
+    (tmp_path / "a.csv").write_text("a,b,c\n1,2,7\n2,4,7\n3,5,7\n")
+    code, _, err = run("neighbors", tmp_path / "a.csv", "-p", 1)
+    assert code == 0
+    assert err.startswith("walkconv: warning: 1 constant column(s) have no correlation")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "arguments", "message"),
+    [
+        ("a.csv", "id,x\na,1\nb,2\n", [], "these hold something else: 'id'.*--drop id"),
+        ("a.csv", "x,y\n1,2\n3,4\n", ["--drop", "z"], r"the column\(s\) 'z'; it has no 'z'"),
+        ("a.csv", "x,y\n1,2\n", ["--kind", "edges"], "'source', 'target'; it has no 'source'"),
+        ("a.csv", "x\n1\n3\n", ["--drop", "x"], "at least one feature column"),
+        ("a.csv", "", [], "could not be read"),
+        ("a.csv", "x,y\n", [], "at least one row below its header"),
+        ("a.csv", "x,y\n1,2\n3,\n", ["-p", "1"], "X must be finite; got nan"),
+        ("a.xlsx", "", [], "must end in .csv, .*got .*a.xlsx"),
+        ("a.parquet", "nonsense", [], "could not be read"),
+        ("a.txt", "1 2\n1 2 3 4\n", [], "line 2 is '1 2 3 4'. Begin comments with #"),
+        ("a.txt", "1 2\n1 2 3\n", [], "line 2 is '1 2 3'"),
+        ("a.txt", "# nothing\n", [], "at least one edge; it has none"),
+        ("a.csv", "source,target\na,b\na,\n", [], "must have a source and a target"),
+        ("a.csv", "source,target,weight\na,b,much\n", [], "something else: 'weight'"),
+        ("a.csv", EDGES, ["-p", "9"], r"at most the number of nodes \(4\); got 9"),
+        ("a.csv", EDGES, ["-p", "1", "-k", "-1"], "n_steps must be at least 0; got -1"),
+    ],
+)
+def test_bad_input_is_one_clear_line(run, tmp_path, name, content, arguments, message):
+    (tmp_path / name).write_text(content)
+    code, out, err = run("neighbors", tmp_path / name, *arguments)
+    assert code == 1
+    assert out == ""
+    assert err.count("\n") == 1
+    assert re.search(message, err), err
+
+
+def test_npz_needs_a_table(run, tmp_path):
+    np.savez(tmp_path / "a.npz", y=np.ones(3))
+    assert (
+        "must have an array X of two dimensions; it has {'y': (3,)}"
+        in run("neighbors", tmp_path / "a.npz")[2]
+    )

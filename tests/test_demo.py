@@ -1,0 +1,23 @@
+"""The demonstration runs, on the small digits."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+DEMO = Path(__file__).parents[1] / "examples" / "demo.py"
+
+pytest.importorskip("walkconv.estimators")
+
+
+@pytest.mark.slow
+def test_the_demonstration_runs_on_the_small_digits(tmp_path):
+    done = subprocess.run(
+        [sys.executable, DEMO, "--digits"], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert "200 of 200 answers are those of this process" in done.stdout
+    assert "C20" in done.stdout
+    made = {path.name for path in (tmp_path / "demo-output").iterdir()}
+    assert made == {"c20.safetensors", "new.csv", "answers.csv", "neighborhoods.png"}
