@@ -55,7 +55,7 @@ def write_file(
     ...     read_file(f"{folder}/a.safetensors", "note")
     ({'x': array([0, 1, 2])}, {'name': 'three'})
     """
-    arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    arrays = {name: np.asarray(array, order="C") for name, array in arrays.items()}
     text = json.dumps(settings)
     header = {
         "format": FORMAT,
@@ -126,9 +126,9 @@ def _read_header(path: Path, metadata: Mapping[str, str], kind: str) -> dict[str
 def _digest(arrays: Mapping[str, np.ndarray], settings: str) -> str:
     digest = hashlib.sha256(settings.encode())
     for name in sorted(arrays):
-        array = np.ascontiguousarray(arrays[name])
+        array = arrays[name]
         digest.update(f"{name} {array.dtype.str} {array.shape} ".encode())
-        digest.update(array.data)
+        digest.update(array.tobytes())
     return digest.hexdigest()
 
 

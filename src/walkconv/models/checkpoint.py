@@ -119,8 +119,11 @@ def _restore(training: Training, record: dict[str, Any], state: dict[str, Tensor
         for name, tensor in (groups["best"] or weights).items()
     }
     moments: dict[int, dict[str, Tensor]] = {}
+    parameters = list(training.network.parameters())
     for name, tensor in groups["solver"].items():
         place, rest = name.split(".", 1)
+        if tensor.shape not in (torch.Size(), parameters[int(place)].shape):
+            raise ValueError(f"{name} has the shape {tuple(tensor.shape)}.")
         moments.setdefault(int(place), {})[rest] = tensor
     param_groups = training.optimizer.state_dict()["param_groups"]
     training.optimizer.load_state_dict({"state": moments, "param_groups": param_groups})
