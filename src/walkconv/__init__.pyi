@@ -3,6 +3,9 @@ from . import datasets as datasets
 from ._adapters import as_graph as as_graph
 from .conv import graph_conv as graph_conv
 from .conv import show_config as show_config
+from .estimators import GraphCNNClassifier as GraphCNNClassifier
+from .estimators import GraphCNNRegressor as GraphCNNRegressor
+from .estimators import load as load
 from .graphs import correlation_graph as correlation_graph
 from .graphs import graph_from_edges as graph_from_edges
 from .graphs import grid_graph as grid_graph

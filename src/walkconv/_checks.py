@@ -1,7 +1,7 @@
 """Checks at the door: what must hold, what came, what to do."""
 
 from collections.abc import Sequence
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,27 @@ def check_integer(
     if maximum is not None and value > maximum:
         raise ValueError(f"{name} must be at most {maximum}; got {value}. {hint}".rstrip())
     return value
+
+
+def check_number(
+    value: Any, name: str, *, minimum: float, below: float = np.inf, is_open: bool = False
+) -> float:
+    """Return `value` as a float in [minimum, below), or in (minimum, below) where `is_open`."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+        raise TypeError(f"{name} must be a number; got {describe(value)}.")
+    value = float(value)
+    if not (minimum < value < below or (value == minimum and not is_open)):
+        lowest = f"more than {minimum:g}" if is_open else f"at least {minimum:g}"
+        highest = "finite" if below == np.inf else f"less than {below:g}"
+        raise ValueError(f"{name} must be {lowest} and {highest}; got {value}.")
+    return value
+
+
+def check_flag(value: Any, name: str) -> bool:
+    """Return `value` when it is True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be True or False; got {describe(value)}.")
+    return bool(value)
 
 
 def check_option(value: Any, name: str, options: Sequence[str]) -> str:

@@ -1,0 +1,251 @@
+"""What the classifier and the regressor share: from rows to networks, and back to outputs."""
+
+import os
+from abc import ABCMeta, abstractmethod
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from sklearn.base import BaseEstimator
+from sklearn.model_selection import train_test_split
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+from torch import Tensor, nn
+
+from walkconv._checks import check_integer
+from walkconv.estimators.graph_source import find_graph
+from walkconv.estimators.identity import identify
+from walkconv.estimators.inputs import Rows, read_rows, read_table, refuse_empty_columns
+from walkconv.estimators.model_file import save_model
+from walkconv.estimators.settings import Settings, check_device, check_settings
+from walkconv.models.checkpoint import Checkpoint
+from walkconv.models.members import train_members
+from walkconv.models.network import Network, count_parameters
+from walkconv.models.scaling import learn_scaling
+from walkconv.models.table import Table, predict
+from walkconv.models.training import BatchLoss, Score, Training, seeded
+from walkconv.walks import select_neighbors
+
+
+class GraphCNN(BaseEstimator, metaclass=ABCMeta):
+    """A network on the columns of a table; what y means is left to the subclasses."""
+
+    _target_checks: ClassVar[dict[str, bool]]
+
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, validation_data: Any = None
+    ) -> "GraphCNN":
+        """Learn the graph of the columns and the weights of the network.
+
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix of shape (n_samples, n_nodes)
+            Or an array of shape (n_samples, n_nodes, n_channels). NaN is a missing value.
+        y : array of shape (n_samples,), for regression also (n_samples, n_outputs)
+            What to predict.
+        sample_weight : array of shape (n_samples,), optional
+            Weight of each row in the loss. A row of weight 0 counts as if it were not there; the
+            graph and the scaling of the columns do not depend on the others.
+        validation_data : pair (X, y), optional
+            Rows to score after every epoch, instead of a share of the training rows.
+
+        Returns
+        -------
+        self
+        """
+        settings = check_settings(self)
+        is_warm = self.warm_start and hasattr(self, "modules_")
+        rows = read_rows(self, X, y, sample_weight, is_first=not is_warm, **self._target_checks)
+        refuse_empty_columns(self, rows.X)
+        if not is_warm:
+            self._learn_target(rows.y)
+        rows = replace(rows, y=self._encode_target(rows.y))
+        validation = self._read_validation(validation_data)
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        checkpoint = self._open_checkpoint(rows, validation, seed)
+        seed = seed if checkpoint is None else checkpoint.seed
+        if validation is None and self.early_stopping:
+            rows, validation = self._split(rows, seed)
+        if not is_warm:
+            self._learn_columns(rows.X, settings)
+        networks = self._make_networks(settings, seed, is_warm=is_warm)
+        trainings = self._make_trainings(networks, rows, validation, settings, seed)
+        if checkpoint is None:
+            modules, history = train_members(trainings, verbose=self.verbose)
+        else:
+            checkpoint.restore(trainings)
+            modules, history = train_members(
+                trainings, verbose=self.verbose, after_epoch=lambda _: checkpoint.write(trainings)
+            )
+        self._keep(modules, [*self.history_, *history] if is_warm else history)
+        return self
+
+    def save(self, path: str | os.PathLike) -> None:
+        """Write the fitted model to one safetensors file; `walkconv.load` reads it.
+
+        The file holds the weights, the neighbours, the names and scaling of the columns, the
+        classes and the settings. It runs no code when it is read. The learned `graph_` is left
+        out, since the neighbours are all that a network uses of it.
+
+        Parameters
+        ----------
+        path : path
+            An existing file is replaced, whole or not at all.
+        """
+        check_is_fitted(self)
+        save_model(self, path)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        tags.input_tags.three_d_array = True
+        return tags
+
+    @abstractmethod
+    def _learn_target(self, y: np.ndarray) -> None:
+        """Learn what the values of y are."""
+
+    @abstractmethod
+    def _encode_target(self, y: np.ndarray) -> np.ndarray:
+        """Return y as the loss takes it, one row for each sample."""
+
+    @property
+    @abstractmethod
+    def _n_outputs(self) -> int:
+        """Outputs of the network."""
+
+    @abstractmethod
+    def _row_losses(self, outputs: Tensor, target: Tensor) -> Tensor:
+        """Return the loss (m,) of outputs (m, n_outputs)."""
+
+    @abstractmethod
+    def _score_outputs(self, outputs: np.ndarray, rows: Rows) -> float:
+        """Return how good the outputs for some rows are; higher is better."""
+
+    @abstractmethod
+    def _target_state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Return what was learned about y, as plain values and arrays."""
+
+    @abstractmethod
+    def _restore_target(self, state: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+        """Take back what `_target_state` returned, checked."""
+
+    def _loss_weight(self, rows: Rows) -> np.ndarray:
+        """Return the weight (n_samples,) of each training row in the loss."""
+        return rows.weight
+
+    def _read_validation(self, pair: Any) -> Rows | None:
+        if pair is None:
+            return None
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise TypeError("validation_data must be a pair (X, y).")
+        X, y = pair
+        rows = read_rows(self, X, y, None, is_first=False, **self._target_checks)
+        return replace(rows, y=self._encode_target(rows.y))
+
+    def _open_checkpoint(self, rows: Rows, validation: Rows | None, seed: int) -> Checkpoint | None:
+        if self.checkpoint is None:
+            return None
+        if self.warm_start:
+            raise ValueError("checkpoint and warm_start do not go together. Choose one.")
+        return Checkpoint(self.checkpoint, identify(self, rows, validation), seed)
+
+    def _split(self, rows: Rows, seed: int) -> tuple[Rows, Rows]:
+        """Return the rows to train on and the rows to score after every epoch."""
+        train, apart = train_test_split(
+            np.arange(len(rows.y)),
+            test_size=self.validation_fraction,
+            random_state=seed,
+            stratify=rows.y if rows.y.dtype.kind == "i" else None,
+        )
+        return rows.take(train), rows.take(apart)
+
+    def _learn_columns(self, X: Any, settings: Settings) -> None:
+        """Learn the scaling, the graph and the neighbours of the columns."""
+        self.scaling_ = learn_scaling(X)
+        self.graph_ = self.neighbors_ = None
+        if settings.has_convolutions:
+            names = getattr(self, "feature_names_in_", None)
+            self.graph_ = find_graph(self.graph, X, self.scaling_, names)
+            n_neighbors = check_integer(self.n_neighbors, "n_neighbors", minimum=1)
+            self.neighbors_ = select_neighbors(
+                self.graph_, n_neighbors=min(n_neighbors, X.shape[1]), n_steps=self.n_steps
+            )
+
+    def _make_networks(self, settings: Settings, seed: int, *, is_warm: bool) -> list[nn.Module]:
+        """Return a network for every member, new or with the weights learned before."""
+        networks = []
+        for member in range(settings.n_members):
+            with seeded(seed, member, 0, device=settings.device):
+                network = self._make_network(settings)
+            networks.append(network.to(settings.device))
+        if is_warm:
+            learned = [module.state_dict() for module in self.modules_]
+            shapes = [{k: v.shape for k, v in state.items()} for state in learned]
+            wanted = [{k: v.shape for k, v in n.state_dict().items()} for n in networks]
+            if shapes != wanted:
+                raise ValueError(
+                    "warm_start needs the architecture, normalization and n_members of the "
+                    "first fit; they have changed. Set warm_start=False to start anew."
+                )
+            for network, state in zip(networks, learned, strict=True):
+                network.load_state_dict(state)
+        return networks
+
+    def _make_network(self, settings: Settings) -> Network:
+        n_nodes, n_channels = self.scaling_.mean.shape
+        return Network(
+            settings.layers,
+            self.neighbors_,
+            n_nodes=n_nodes,
+            n_channels=n_channels,
+            n_outputs=self._n_outputs,
+            **settings.network,
+        )
+
+    def _make_trainings(
+        self,
+        networks: list[nn.Module],
+        rows: Rows,
+        validation: Rows | None,
+        settings: Settings,
+        seed: int,
+    ) -> list[Training]:
+        table = Table(rows.X, self.scaling_, settings.device)
+        score = None if validation is None else self._scorer(validation, settings)
+        loss = self._batch_loss(rows, settings.device)
+        return [
+            Training(network, table, loss, settings.training, (seed, member), score)
+            for member, network in enumerate(networks)
+        ]
+
+    def _scorer(self, rows: Rows, settings: Settings) -> Score:
+        table = Table(rows.X, self.scaling_, settings.device)
+        batch_size = settings.training.batch_size
+        return lambda network: self._score_outputs(predict(network, table, batch_size), rows)
+
+    def _batch_loss(self, rows: Rows, device: torch.device) -> BatchLoss:
+        target = torch.from_numpy(rows.y)
+        weight = self._loss_weight(rows)
+        share = torch.from_numpy((weight / weight.mean()).astype(np.float32))
+
+        def loss(outputs: Tensor, batch: Tensor) -> Tensor:
+            losses = self._row_losses(outputs, target[batch].to(device))
+            return (losses * share[batch].to(device)).mean()
+
+        return loss
+
+    def _keep(self, modules: list[nn.Module], history: list[dict[str, Any]]) -> None:
+        self.modules_ = modules
+        self.module_ = modules[0]
+        self.history_ = history
+        self.n_iter_ = max(sum(r["member"] == m for r in history) for m in range(len(modules)))
+        self.n_parameters_ = count_parameters(self.module_)
+
+    def _outputs(self, X: Any) -> list[np.ndarray]:
+        """Return the outputs (n_samples, n_outputs) of every member."""
+        check_is_fitted(self)
+        table = Table(read_table(self, X), self.scaling_, check_device(self.device))
+        return [predict(module, table, self.batch_size) for module in self.modules_]

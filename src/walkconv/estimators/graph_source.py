@@ -1,0 +1,97 @@
+"""What `graph=` means: a learner by name, or a graph that is known."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from walkconv._adapters import FORMS, as_graph
+from walkconv.graphs import correlation_graph, heat_kernel_graph, knn_graph
+from walkconv.models.scaling import Scaling
+
+MANY_NODES = 4096
+"""Above this not all pairs of columns are kept, only the strongest of each."""
+KEPT_EDGES = 128
+NEAREST = 10
+
+
+def _correlation(X: Any, scaling: Scaling) -> sp.csr_array:
+    table = X if _is_plain(X) else scaled_columns(X, scaling)
+    n_edges = KEPT_EDGES if table.shape[1] > MANY_NODES else None
+    with warnings.catch_warnings():
+        # A constant column is harmless here: it is scaled to zero and keeps to itself.
+        warnings.filterwarnings("ignore", message=r"\d+ constant column")
+        return correlation_graph(table, n_edges=n_edges)
+
+
+def _knn(X: Any, scaling: Scaling) -> sp.csr_array:
+    table = scaled_columns(X, scaling)
+    return knn_graph(table, n_neighbors=min(NEAREST, table.shape[1] - 1))
+
+
+def _heat_kernel(X: Any, scaling: Scaling) -> sp.csr_array:
+    table = scaled_columns(X, scaling)
+    return heat_kernel_graph(table, n_edges=KEPT_EDGES if table.shape[1] > MANY_NODES else None)
+
+
+LEARNERS = {"correlation": _correlation, "knn": _knn, "heat_kernel": _heat_kernel}
+
+
+def find_graph(graph: Any, X: Any, scaling: Scaling, names: Any) -> sp.csr_array:
+    """Return the graph of the columns of X: learned from its rows, or the one that was given.
+
+    Parameters
+    ----------
+    graph
+        Name of a learner, or any form `as_graph` takes.
+    X : ndarray of shape (n_samples, n_nodes[, n_channels]) or CSR
+        The training rows.
+    scaling : Scaling
+        Of X.
+    names : array of str or None
+        Names of the columns.
+
+    Returns
+    -------
+    csr_array of shape (n_nodes, n_nodes)
+    """
+    n_nodes = X.shape[1]
+    if isinstance(graph, str) and graph in LEARNERS:
+        return sp.csr_array(np.eye(1)) if n_nodes == 1 else LEARNERS[graph](X, scaling)
+    if graph is None or isinstance(graph, str | bytes):
+        learners = ", ".join(repr(name) for name in LEARNERS)
+        raise ValueError(
+            f"An architecture with C layers needs a graph: {learners}, or {FORMS}; got {graph!r}."
+        )
+    known = as_graph(graph, names=_order(graph, names, n_nodes), n_nodes=n_nodes)
+    if known.shape[0] != n_nodes:
+        raise ValueError(
+            f"The graph must have one node for each of the {n_nodes} columns of X; "
+            f"got {known.shape[0]}."
+        )
+    return known
+
+
+def scaled_columns(X: Any, scaling: Scaling) -> np.ndarray:
+    """Return the scaled table (n_samples * n_channels, n_nodes), means where values are missing."""
+    values = X.toarray() if sp.issparse(X) else X
+    scaled = scaling.scale(values.reshape(len(values), *scaling.mean.shape))
+    return np.nan_to_num(scaled).swapaxes(1, 2).reshape(-1, scaled.shape[1])
+
+
+def _is_plain(X: Any) -> bool:
+    """Tell whether X is a table without channels or missing values."""
+    values = X.data if sp.issparse(X) else X
+    return X.ndim == 2 and not (values.dtype.kind == "f" and np.isnan(np.sum(values)))
+
+
+def _order(graph: Any, names: Any, n_nodes: int) -> list | None:
+    """Return the order of the nodes by label: the names of the columns, or their numbers."""
+    if type(graph).__module__.split(".")[0] == "networkx":
+        labels = list(graph.nodes)
+    else:
+        labels = list(getattr(graph, "columns", []))
+    if sorted(labels, key=str) == sorted(range(n_nodes), key=str):
+        return list(range(n_nodes))
+    return None if names is None or not labels else list(names)

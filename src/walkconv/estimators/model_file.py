@@ -1,0 +1,49 @@
+"""A fitted estimator becomes a file.
+
+The reading is in `loading`, where everything that a file says is checked before it is used.
+"""
+
+import os
+from typing import Any
+
+from walkconv.estimators.identity import plain_value
+from walkconv.persistence import write_file
+
+KIND = "model"
+GRAPH_PARTS = ("data", "indices", "indptr")
+NEIGHBORS = ("index", "visits", "sign")
+
+
+def save_model(model: Any, path: str | os.PathLike) -> None:
+    """Write a fitted estimator to a file; see `GraphCNN.save`."""
+    arrays = {
+        f"module.{member}.{name}": tensor.cpu().numpy()
+        for member, module in enumerate(model.modules_)
+        for name, tensor in module.state_dict().items()
+    }
+    arrays |= {"scaling.mean": model.scaling_.mean, "scaling.deviation": model.scaling_.deviation}
+    n_steps = None
+    if model.neighbors_ is not None:
+        n_steps = model.neighbors_.n_steps
+        arrays |= {f"neighbors.{name}": getattr(model.neighbors_, name) for name in NEIGHBORS}
+    target, target_arrays = model._target_state()
+    arrays |= {f"target.{name}": array for name, array in target_arrays.items()}
+    parameters = {
+        name: plain_value(value, name)
+        for name, value in model.get_params().items()
+        if name not in ("graph", "device")  # a file opens where there is no such device
+    }
+    if model.graph is None or isinstance(model.graph, str):
+        parameters["graph"] = model.graph
+    elif model.graph_ is not None:
+        arrays |= {f"graph.{part}": getattr(model.graph_, part) for part in GRAPH_PARTS}
+    settings = {
+        "estimator": type(model).__name__,
+        "parameters": parameters,
+        "n_modules": len(model.modules_),
+        "n_steps": n_steps,
+        "names": [str(name) for name in getattr(model, "feature_names_in_", [])],
+        "history": model.history_,
+        "target": target,
+    }
+    write_file(path, KIND, arrays, settings)

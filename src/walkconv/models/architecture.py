@@ -1,0 +1,128 @@
+"""The paper's notation for networks: ``C10-C20-FC300``.
+
+Layers are joined by hyphens: ``C20`` is a graph convolution with 20 filters, ``FC300`` a fully
+connected layer of 300 units, ``P4`` pooling over groups of 4 nodes and ``P2x2`` over the cells of a
+grid. The output layer is implied, so the empty string is a linear model. Capitals and spaces do not
+matter. Nothing here needs torch.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from walkconv._checks import describe
+
+
+@dataclass(frozen=True)
+class Convolution:
+    """A graph convolution with `n_filters` filters."""
+
+    n_filters: int
+
+    def __str__(self) -> str:
+        return f"C{self.n_filters}"
+
+
+@dataclass(frozen=True)
+class Pooling:
+    """Pooling over groups of nodes: ``(4,)`` is any 4 nodes, ``(2, 2)`` the cells of a grid."""
+
+    sides: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return "P" + "x".join(str(side) for side in self.sides)
+
+
+@dataclass(frozen=True)
+class FullyConnected:
+    """A fully connected layer of `n_units` units."""
+
+    n_units: int
+
+    def __str__(self) -> str:
+        return f"FC{self.n_units}"
+
+
+Layer = Convolution | Pooling | FullyConnected
+
+TOKEN = re.compile(r"(?P<kind>FC|C|P)(?P<size>[0-9]+(X[0-9]+)*)", flags=re.ASCII)
+
+
+def parse_architecture(architecture: str) -> tuple[Layer, ...]:
+    """Return the layers that an architecture string lists.
+
+    Parameters
+    ----------
+    architecture : str
+        Layers joined by hyphens, such as ``"C10-C20-FC300"``. "" has no layer but the implied
+        output: logistic or linear regression.
+
+    Returns
+    -------
+    tuple of Convolution, Pooling and FullyConnected
+
+    Examples
+    --------
+    >>> from walkconv.models import parse_architecture
+    >>> parse_architecture("C10-P4-FC300")
+    (Convolution(n_filters=10), Pooling(sides=(4,)), FullyConnected(n_units=300))
+    >>> parse_architecture("")
+    ()
+    """
+    if not isinstance(architecture, str):
+        raise TypeError(
+            f"architecture must be a string such as 'C20-FC512'; got {describe(architecture)}."
+        )
+    if not architecture.strip():
+        return ()
+    layers: list[Layer] = []
+    start = 0
+    for piece in architecture.split("-"):
+        token = piece.strip()
+        place = start + len(piece) - len(piece.lstrip()) if token else start
+        try:
+            layers.append(_parse_token(token, layers))
+        except ValueError as error:
+            raise ValueError(_point_at(architecture, place, token, str(error))) from None
+        start += len(piece) + 1
+    return tuple(layers)
+
+
+def format_architecture(layers: Sequence[Layer]) -> str:
+    """Return the string that `parse_architecture` reads as these layers.
+
+    Examples
+    --------
+    >>> from walkconv.models import format_architecture, parse_architecture
+    >>> format_architecture(parse_architecture(" c10 - fc300 "))
+    'C10-FC300'
+    """
+    return "-".join(str(layer) for layer in layers)
+
+
+def _parse_token(token: str, before: Sequence[Layer]) -> Layer:
+    if not token:
+        raise ValueError("A layer is missing here. Take out a hyphen or name the layer.")
+    match = TOKEN.fullmatch(token.upper())
+    if match is None:
+        raise ValueError("Layers are C20, FC512, P4 or P2x2, joined by hyphens.")
+    sizes = [int(size) for size in match["size"].split("X")]
+    if min(sizes) < 1:
+        raise ValueError("A layer must have a size of at least 1.")
+    kind = match["kind"]
+    if kind != "P" and len(sizes) > 1:
+        raise ValueError("Only pooling has several sides, as in P2x2.")
+    if kind != "FC" and any(isinstance(layer, FullyConnected) for layer in before):
+        raise ValueError("After a fully connected layer there are no nodes. Move it to the end.")
+    if kind == "P":
+        return Pooling(tuple(sizes))
+    return Convolution(sizes[0]) if kind == "C" else FullyConnected(sizes[0])
+
+
+def _point_at(architecture: str, place: int, token: str, reason: str) -> str:
+    shown = architecture.replace("\n", " ").replace("\t", " ")
+    arrows = " " * place + "^" * max(1, len(token))
+    return (
+        f"architecture cannot be read at position {place + 1} ({token!r}). {reason}\n"
+        f"  {shown}\n  {arrows}"
+    )

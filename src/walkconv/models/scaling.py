@@ -1,0 +1,64 @@
+"""Columns are centred and scaled as the training rows say."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.preprocessing import StandardScaler
+
+BLOCK_VALUES = 2**22
+
+
+@dataclass(frozen=True, eq=False)
+class Scaling:
+    """The mean and the standard deviation of every column.
+
+    Attributes
+    ----------
+    mean, deviation : ndarray of shape (n_nodes, n_channels), float64
+        Over the values present. The deviation of a constant column is 1.
+    """
+
+    mean: np.ndarray
+    deviation: np.ndarray
+
+    def scale(self, values: np.ndarray) -> np.ndarray:
+        """Return scaled values (m, n_nodes, n_channels), float32; NaN stays."""
+        return ((values - self.mean) / self.deviation).astype(np.float32)
+
+    def undo(self, values: np.ndarray) -> np.ndarray:
+        """Return the values (m, n_nodes, n_channels) that were scaled, float64."""
+        return values * self.deviation + self.mean
+
+    def checked(self) -> "Scaling":
+        """Return the same, or say what is wrong with it: it may come from a file."""
+        for name, array in (("mean", self.mean), ("deviation", self.deviation)):
+            if array.dtype != np.float64 or array.ndim != 2 or not np.isfinite(array).all():
+                raise ValueError(f"the {name} of a scaling must be finite float64 in two axes.")
+        if self.mean.shape != self.deviation.shape or (self.deviation <= 0).any():
+            raise ValueError("a scaling must have a positive deviation for every mean.")
+        return self
+
+
+def learn_scaling(X: np.ndarray | sp.csr_array) -> Scaling:
+    """Return the scaling of a table (n_samples, n_nodes[, n_channels]) that may hold NaN."""
+    shape = (*X.shape[1:], 1)[:2]
+    if sp.issparse(X):
+        scaler = StandardScaler(with_mean=False).fit(X)  # it learns the means all the same
+        return Scaling(scaler.mean_.reshape(shape), scaler.scale_.reshape(shape))
+    n_present = sum((~np.isnan(block)).sum(axis=0) for block in _blocks(X))
+    mean = sum(np.nansum(block, axis=0) for block in _blocks(X)) / n_present
+    squares = sum(np.nansum((block - mean) ** 2, axis=0) for block in _blocks(X))
+    deviation = np.sqrt(squares / n_present)
+    # What rounding leaves of a constant column is no deviation.
+    mean, deviation = np.asarray(mean), np.asarray(deviation)
+    deviation[deviation <= len(X) * np.finfo(np.float64).eps * np.abs(mean)] = 1.0
+    return Scaling(mean.reshape(shape), deviation.reshape(shape))
+
+
+def _blocks(X: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield some rows at a time as float64, so that no such copy of a large table is made."""
+    rows_at_once = max(1, BLOCK_VALUES // max(1, X[0].size))
+    for start in range(0, len(X), rows_at_once):
+        yield X[start : start + rows_at_once].astype(np.float64)

@@ -1,0 +1,174 @@
+"""The loop: epochs over shuffled batches, the best weights kept.
+
+Everything random in an epoch comes from (seed, member, epoch), and the rate of a step from its
+position. So what an epoch does depends only on the weights, the moments of the solver and the
+number of the epoch, and a run that is continued ends like one that was never stopped.
+"""
+
+import time
+from collections.abc import Callable
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from walkconv.models.solvers import SOLVERS
+from walkconv.models.table import Table
+
+BatchLoss = Callable[[Tensor, Tensor], Tensor]
+Score = Callable[[nn.Module], float]
+
+
+@dataclass(frozen=True)
+class TrainingSettings:
+    """How to train: see the estimators for the meaning of each.
+
+    `n_iter_no_change` is None where training is not to stop early.
+    """
+
+    solver: str
+    learning_rate: float
+    weight_decay: float
+    batch_size: int
+    max_iter: int
+    n_iter_no_change: int | None
+
+
+class Training:
+    """The training of one network, an epoch at a time.
+
+    Parameters
+    ----------
+    network : Module
+        Trained in place.
+    table : Table
+        The training rows.
+    batch_loss : callable
+        (outputs (m, n_outputs), rows (m,)) -> the loss of those rows of the table.
+    settings : TrainingSettings
+    randomness : tuple of int
+        (seed, member).
+    score : callable, optional
+        network -> a number, higher is better; None where there are no validation rows.
+
+    Attributes
+    ----------
+    history : list of dict
+        One record for each finished epoch.
+    best : dict of str to Tensor
+        Weights of the epoch with the best score, of the last finished epoch without a score.
+    """
+
+    def __init__(
+        self,
+        network: nn.Module,
+        table: Table,
+        batch_loss: BatchLoss,
+        settings: TrainingSettings,
+        randomness: tuple[int, int],
+        score: Score | None = None,
+    ):
+        self.network, self.table, self.batch_loss = network, table, batch_loss
+        self.settings, self.randomness, self.score = settings, randomness, score
+        make_optimizer, self.schedule = SOLVERS[settings.solver]
+        self.optimizer = make_optimizer(
+            network.parameters(), settings.learning_rate, settings.weight_decay
+        )
+        self.history: list[dict[str, Any]] = []
+        self.best = _copy_of(network.state_dict())
+        self.best_epoch = 0
+
+    @property
+    def epoch(self) -> int:
+        """Epochs finished."""
+        return len(self.history)
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether the last epoch is done, or the score has not improved for long enough."""
+        patience = self.settings.n_iter_no_change
+        is_stuck = patience is not None and self.epoch - self.best_epoch >= patience
+        return self.epoch >= self.settings.max_iter or is_stuck
+
+    @property
+    def n_batches(self) -> int:
+        """Batches of an epoch."""
+        return len(_batches(len(self.table), self.settings.batch_size))
+
+    def run_epoch(self, after_batch: Callable[[], Any] = lambda: None) -> None:
+        """Train on every row once, then score and remember."""
+        started = time.perf_counter()
+        with seeded(*self.randomness, self.epoch + 1, device=self.table.device):
+            loss = self._pass_over_rows(after_batch)
+        if not np.isfinite(loss):
+            raise ValueError(
+                f"The loss must stay finite; got {loss} in epoch {self.epoch + 1}. "
+                f"Lower learning_rate (now {self.settings.learning_rate})."
+            )
+        record: dict[str, Any] = {"member": self.randomness[1], "epoch": self.epoch + 1}
+        record["loss"] = loss
+        if self.score is not None:
+            record["validation_score"] = float(self.score(self.network))
+        record["seconds"] = time.perf_counter() - started
+        self._remember(record)
+
+    def finish(self) -> None:
+        """Put the best weights into the network and switch it to prediction."""
+        self.network.load_state_dict(self.best)
+        self.network.eval()
+
+    def _pass_over_rows(self, after_batch: Callable[[], Any]) -> float:
+        self.network.train()
+        order = torch.randperm(len(self.table)).numpy()
+        batches = _batches(len(self.table), self.settings.batch_size)
+        total = torch.zeros((), dtype=torch.float64)
+        for number, place in enumerate(batches):
+            self._set_rate((self.epoch + number / len(batches)) / self.settings.max_iter)
+            rows = order[place]
+            outputs = self.network(*self.table.batch(rows))
+            loss = self.batch_loss(outputs, torch.from_numpy(rows))
+            self.optimizer.zero_grad()
+            loss.backward()
+            self.optimizer.step()
+            total += loss.detach().cpu() * len(rows)
+            after_batch()
+        return float(total) / len(self.table)
+
+    def _set_rate(self, progress: float) -> None:
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.settings.learning_rate * self.schedule(progress)
+
+    def _remember(self, record: dict[str, Any]) -> None:
+        scores = [past["validation_score"] for past in self.history if "validation_score" in past]
+        self.history.append(record)
+        if self.score is None or not scores or record["validation_score"] > max(scores):
+            self.best = _copy_of(self.network.state_dict())
+            self.best_epoch = self.epoch
+
+
+@contextmanager
+def seeded(*numbers: int, device: torch.device):
+    """Seed torch from the numbers inside, and leave its generators outside as they were."""
+    seed = int(np.random.SeedSequence(numbers).generate_state(1, np.uint64)[0])
+    devices = [] if device.type == "cpu" else [device]
+    with torch.random.fork_rng(devices, device_type=device.type if devices else "cuda"):
+        torch.manual_seed(seed)
+        yield
+
+
+def _batches(n_rows: int, batch_size: int) -> list[slice]:
+    """Return the places of the batches; one left-over row joins the last batch.
+
+    Batch normalisation cannot be trained on a single row.
+    """
+    starts = list(range(0, n_rows, batch_size))
+    if len(starts) > 1 and n_rows - starts[-1] == 1:
+        starts.pop()
+    return [slice(a, b) for a, b in zip(starts, [*starts[1:], n_rows], strict=True)]
+
+
+def _copy_of(state: dict[str, Tensor]) -> dict[str, Tensor]:
+    return {name: tensor.detach().clone() for name, tensor in state.items()}

@@ -1,0 +1,221 @@
+"""save, load, and what a changed file can do: nothing."""
+
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+import walkconv
+from walkconv import grid_graph
+from walkconv.persistence import ModelFileError, read_file, write_file
+
+VARIANTS = {
+    "plain": {},
+    "members": {"n_members": 2},
+    "no graph": {"architecture": "FC8", "graph": None},
+    "linear": {"architecture": ""},
+    "given graph": {"graph": grid_graph((7,)), "weighting": "signed_visits", "n_steps": "auto"},
+    "two layers": {"architecture": "C3-C2", "graph": "knn", "normalization": None},
+    "path and generator": {"random_state": np.random.RandomState(0), "dropout": np.float64(0.1)},
+}
+
+
+def round_trip(model, folder):
+    path = folder / "model.safetensors"
+    model.save(path)
+    return walkconv.load(path)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_predictions_are_the_same_bit_for_bit(regressor, table, values, variant, tmp_path):
+    model = regressor.set_params(**VARIANTS[variant]).fit(table, values)
+    loaded = round_trip(model, tmp_path)
+    np.testing.assert_array_equal(loaded.predict(table), model.predict(table))
+    for name in ("history_", "n_iter_", "n_parameters_", "n_features_in_"):
+        assert getattr(loaded, name) == getattr(model, name)
+    if model.neighbors_ is not None:
+        np.testing.assert_array_equal(loaded.neighbors_.index, model.neighbors_.index)
+    again = clone(loaded).set_params(random_state=0).fit(table, values)
+    expected = clone(model).set_params(random_state=0).fit(table, values)
+    np.testing.assert_array_equal(again.predict(table), expected.predict(table))
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        np.array(["low", "high"]),
+        np.array(["low", "high"], dtype=object),
+        np.array([-1, 7]),
+        np.array([1.0, 2.0]),
+        np.array([False, True]),
+    ],
+    ids=lambda labels: str(labels.dtype),
+)
+def test_classes_of_every_type(classifier, table, labels, tmp_path):
+    y = labels[(table[:, 3] > 0).astype(int)]
+    model = classifier.set_params(class_weight={labels[0]: 2.0, labels[1]: 1}).fit(table, y)
+    loaded = round_trip(model, tmp_path)
+    assert loaded.classes_.dtype == model.classes_.dtype
+    np.testing.assert_array_equal(loaded.predict(table), model.predict(table))
+    np.testing.assert_array_equal(loaded.predict_proba(table), model.predict_proba(table))
+    assert loaded.get_params()["class_weight"] == model.class_weight
+
+
+def test_names_outputs_and_channels(regressor, table, values, tmp_path):
+    X = pd.DataFrame(table, columns=list("abcdefg"))
+    model = regressor.fit(X, np.stack([values, -values], axis=1))
+    loaded = round_trip(model, tmp_path)
+    assert loaded.feature_names_in_.tolist() == list("abcdefg")
+    np.testing.assert_array_equal(loaded.predict(X[list("gfedcba")]), model.predict(X))
+    channels = np.stack([table, table**2], axis=2)
+    model = clone(regressor).fit(channels, values)
+    np.testing.assert_array_equal(
+        round_trip(model, tmp_path).predict(channels), model.predict(channels)
+    )
+
+
+def test_a_new_process_predicts_the_same_bits(classifier, table, classes, tmp_path):
+    model = classifier.fit(table, classes)
+    model.save(tmp_path / "m.safetensors")
+    np.save(tmp_path / "X.npy", table)
+    np.save(tmp_path / "p.npy", model.predict_proba(table))
+    program = (
+        "import torch, numpy as np, walkconv\n"
+        f"torch.set_num_threads({torch.get_num_threads()})\n"
+        "model = walkconv.load('m.safetensors')\n"
+        "assert (model.predict_proba(np.load('X.npy')) == np.load('p.npy')).all()\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=tmp_path)
+
+
+def test_a_loaded_model_can_be_trained_further(regressor, table, values, tmp_path):
+    model = regressor.set_params(warm_start=True, max_iter=3).fit(table, values)
+    loaded = round_trip(model, tmp_path)
+    np.testing.assert_array_equal(
+        loaded.fit(table, values).predict(table), model.fit(table, values).predict(table)
+    )
+
+
+def test_loading_leaves_the_global_generator_alone(regressor, table, values, tmp_path):
+    model = regressor.fit(table, values)
+    torch.manual_seed(3)
+    expected = torch.rand(2).tolist()
+    torch.manual_seed(3)
+    round_trip(model, tmp_path)
+    assert torch.rand(2).tolist() == expected
+
+
+def without(name):
+    return lambda arrays, content: arrays.pop(name)
+
+
+def replaced(name, change):
+    def spoil(arrays, content):
+        arrays[name] = change(arrays[name])
+
+    return spoil
+
+
+def stated(change, *place):
+    def spoil(arrays, content):
+        for key in place[:-1]:
+            content = content[key]
+        content[place[-1]] = change
+
+    return spoil
+
+
+SPOILED = {
+    "no weights": (without("module.0.dense.1.weight"), "the weights must be"),
+    "no neighbours": (without("neighbors.index"), "neighbors.index' is missing"),
+    "no scaling": (without("scaling.mean"), "scaling.mean' is missing"),
+    "no target": (without("target.mean"), "mean' is missing"),
+    "shape of a weight": (
+        replaced("module.0.dense.1.weight", lambda a: a[:, :-1]),
+        r"dense.1.weight must be torch.float32 of shape \(8, 21\); it is",
+    ),
+    "type of a weight": (
+        replaced("module.0.dense.1.weight", lambda a: a.astype(np.float64)),
+        "it is torch.float64",
+    ),
+    "index too large": (replaced("neighbors.index", lambda a: a + 7), "lie between -1 and 6"),
+    "index too small": (replaced("neighbors.index", lambda a: a - 2), "lie between -1 and 6"),
+    "type of the index": (
+        replaced("neighbors.index", lambda a: a.astype(np.float64)),
+        "the neighbours must be int64",
+    ),
+    "shape of the index": (replaced("neighbors.index", lambda a: a[:-1]), "tables of one shape"),
+    "shape of the signs": (replaced("neighbors.sign", lambda a: a[:, 1:]), "tables of one shape"),
+    "NaN in the scaling": (replaced("scaling.mean", lambda a: a * np.nan), "finite float64"),
+    "zero deviation": (replaced("scaling.deviation", lambda a: a * 0), "positive deviation"),
+    "one column less": (replaced("scaling.mean", lambda a: a[1:]), "a scaling must have"),
+    "targets": (replaced("target.mean", lambda a: np.ones((2, 1))), "a scaling must have"),
+    "estimator": (stated("os.system", "estimator"), "'os.system' is missing"),
+    "estimator type": (stated(["a"], "estimator"), "unhashable"),
+    "architecture": (stated("C3-FC9", "parameters", "architecture"), "must be torch.float32"),
+    "huge architecture": (
+        stated("C3-FC900000000000", "parameters", "architecture"),
+        "must be torch.float32",
+    ),
+    "bad setting": (stated(-1.0, "parameters", "dropout"), "dropout must be at least 0"),
+    "unknown setting": (stated(1, "parameters", "evil"), "unexpected keyword argument 'evil'"),
+    "settings of no kind": (stated(3, "parameters"), "no attribute 'items'"),
+    "too many members": (stated(10**9, "n_modules"), "n_modules must be at most"),
+    "members as text": (stated("2", "n_modules"), "n_modules must be an integer"),
+    "steps": (stated("many", "n_steps"), "n_steps must be an integer"),
+    "names": (stated(["a"], "names"), "a name for each of 7 columns"),
+    "history": (stated([3], "history"), "the history must be a list of epochs"),
+    "outputs": (stated("no", "target", "is_multi_output"), "is_multi_output must be True"),
+}
+
+
+@pytest.mark.parametrize("spoiled", SPOILED)
+def test_a_changed_file_is_refused(regressor, table, values, spoiled, tmp_path):
+    path = tmp_path / "model.safetensors"
+    regressor.set_params(max_iter=1).fit(table, values).save(path)
+    arrays, content = read_file(path, "model")
+    spoil, message = SPOILED[spoiled]
+    spoil(arrays, content)
+    write_file(path, "model", arrays, content)  # the digest is right again
+    with pytest.raises(ModelFileError, match=rf"(?s)^model.safetensors is not a whole .*{message}"):
+        walkconv.load(path)
+
+
+def test_changed_classes_and_graphs_are_refused(classifier, table, classes, tmp_path):
+    path = tmp_path / "model.safetensors"
+    classifier.set_params(max_iter=1, graph=grid_graph((7,))).fit(table, classes).save(path)
+    arrays, content = read_file(path, "model")
+    for target in (["low"], ["low", "high"], ["high", "high"], [1, 2]):
+        write_file(path, "model", arrays, {**content, "target": {"classes": target, "type": "<U4"}})
+        with pytest.raises(ModelFileError, match="the classes must be"):
+            walkconv.load(path)
+    arrays["graph.indices"] = arrays["graph.indices"] + 5
+    write_file(path, "model", arrays, content)
+    with pytest.raises(ModelFileError, match="indices"):
+        walkconv.load(path)
+
+
+def test_files_that_are_no_models(tmp_path):
+    path = tmp_path / "model.safetensors"
+    path.write_bytes(pickle.dumps({"a": 1}))
+    with pytest.raises(ModelFileError, match="must be a whole safetensors file"):
+        walkconv.load(path)
+    write_file(path, "checkpoint", {}, {})
+    with pytest.raises(ModelFileError, match="must be a model; it is a checkpoint"):
+        walkconv.load(path)
+
+
+def test_only_fitted_models_with_plain_classes_are_saved(classifier, table, tmp_path):
+    with pytest.raises(NotFittedError):
+        classifier.save(tmp_path / "m")
+    y = np.array([b"a", b"b"] * 30, dtype=object)
+    model = classifier.set_params(max_iter=1).fit(table, np.array(["a", "b"] * 30))
+    model.classes_ = np.unique(y)
+    with pytest.raises(TypeError, match="Classes must be numbers or strings to be saved"):
+        model.save(tmp_path / "m")

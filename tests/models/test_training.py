@@ -1,0 +1,261 @@
+import _thread
+import io
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+from torch import nn
+
+from walkconv.models.members import InterruptedFitWarning, train_members
+from walkconv.models.scaling import learn_scaling
+from walkconv.models.solvers import SOLVERS, one_cycle
+from walkconv.models.table import Table, predict
+from walkconv.models.training import Training, TrainingSettings, _batches, seeded
+
+CPU = torch.device("cpu")
+SETTINGS = {
+    "solver": "adamw",
+    "learning_rate": 0.05,
+    "weight_decay": 0.0,
+    "batch_size": 8,
+    "max_iter": 6,
+    "n_iter_no_change": None,
+}
+
+
+def a_training(rng, score=None, member=0, **settings):
+    """Thirty rows of a line, and a network with something random in it."""
+    X = rng.normal(size=(30, 3))
+    target = torch.from_numpy((X @ [1.0, -2.0, 0.5])[:, None].astype(np.float32))
+    with seeded(7, member, 0, device=CPU):
+        network = nn.Sequential(nn.Flatten(), nn.Linear(3, 8), nn.Dropout(0.2), nn.Linear(8, 1))
+    return Training(
+        Rowwise(network),
+        Table(X, learn_scaling(X), CPU),
+        lambda outputs, rows: (outputs - target[rows]).square().mean(),
+        TrainingSettings(**{**SETTINGS, **settings}),
+        (7, member),
+        score,
+    )
+
+
+class Rowwise(nn.Module):
+    """A network that takes no missing values."""
+
+    def __init__(self, inner):
+        super().__init__()
+        self.inner = inner
+
+    def forward(self, x, missing=None):
+        assert missing is None
+        return self.inner(x)
+
+
+def weights(network):
+    return torch.cat([tensor.flatten() for tensor in network.state_dict().values()]).tolist()
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_every_solver_lowers_the_loss(rng, solver):
+    training = a_training(rng, solver=solver, learning_rate=0.01, max_iter=20)
+    train_members([training])
+    losses = [record["loss"] for record in training.history]
+    assert len(losses) == 20
+    assert losses[-1] < losses[0] / 2
+
+
+def test_the_same_seed_gives_the_same_weights_and_another_member_others():
+    runs = []
+    for member in (0, 0, 1):
+        training = a_training(np.random.default_rng(0), member=member)
+        train_members([training])
+        runs.append(weights(training.network))
+    assert runs[0] == runs[1] != runs[2]
+
+
+def test_the_global_generator_is_left_alone(rng):
+    torch.manual_seed(5)
+    expected = torch.rand(3).tolist()
+    torch.manual_seed(5)
+    train_members([a_training(rng)])
+    assert torch.rand(3).tolist() == expected
+
+
+def test_the_global_generator_does_not_matter():
+    runs = []
+    for seed in (1, 2):
+        torch.manual_seed(seed)
+        training = a_training(np.random.default_rng(0))
+        train_members([training])
+        runs.append(weights(training.network))
+    assert runs[0] == runs[1]
+
+
+def test_every_row_is_seen_once_in_an_epoch_and_in_another_order_in_the_next(rng):
+    training = a_training(rng)
+    seen = []
+    loss = training.batch_loss
+
+    def watched(outputs, rows):
+        seen.extend(rows.tolist())
+        return loss(outputs, rows)
+
+    training.batch_loss = watched
+    training.run_epoch()
+    training.run_epoch()
+    assert sorted(seen[:30]) == sorted(seen[30:]) == list(range(30))
+    assert seen[:30] != seen[30:]
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "batch_size", "lengths"),
+    [(10, 4, [4, 4, 2]), (9, 4, [4, 5]), (8, 4, [4, 4]), (3, 4, [3]), (1, 4, [1]), (5, 4, [5])],
+)
+def test_a_single_left_over_row_joins_the_last_batch(n_rows, batch_size, lengths):
+    places = _batches(n_rows, batch_size)
+    assert [len(range(n_rows)[place]) for place in places] == lengths
+
+
+def test_the_rate_rises_then_falls_to_nothing():
+    rates = [one_cycle(progress) for progress in np.linspace(0, 1, 101)]
+    assert np.argmax(rates) == 30
+    assert max(rates) == pytest.approx(1)
+    assert (np.diff(rates[:31]) > 0).all()
+    assert (np.diff(rates[30:]) < 0).all()
+    assert rates[-1] == pytest.approx(0)
+
+
+def test_the_schedule_reaches_the_optimizer(rng):
+    training = a_training(rng)
+    rates = []
+    for _ in range(6):
+        training.run_epoch(lambda: rates.append(training.optimizer.param_groups[0]["lr"]))
+    expected = [0.05 * one_cycle(step / 24) for step in range(24)]
+    assert rates == pytest.approx(expected)
+
+
+def test_the_best_weights_are_restored_and_training_stops():
+    scores = iter([0.1, 0.5, 0.3, 0.5, 0.2, 0.9])
+    training = a_training(np.random.default_rng(0), lambda _: next(scores), n_iter_no_change=3)
+    plain = a_training(np.random.default_rng(0))
+    for _ in range(2):
+        plain.run_epoch()
+    train_members([training])
+    assert training.epoch == 5
+    assert training.best_epoch == 2
+    assert weights(training.network) == weights(plain.network)
+    assert not training.network.training
+
+
+def test_a_score_without_patience_is_recorded_and_the_best_kept():
+    scores = [0.1, 0.5, 0.3, 0.4, 0.2, 0.1]
+    left = iter(scores)
+    training = a_training(np.random.default_rng(0), lambda _: next(left))
+    _, history = train_members([training])
+    assert [record["validation_score"] for record in history] == scores
+    assert [record["epoch"] for record in history] == [1, 2, 3, 4, 5, 6]
+    assert all(record["seconds"] > 0 for record in history)
+    assert training.best_epoch == 2
+
+
+def test_an_interrupt_keeps_the_last_finished_epoch():
+    training = a_training(np.random.default_rng(0))
+    plain = a_training(np.random.default_rng(0))
+    for _ in range(2):
+        plain.run_epoch()
+    loss, calls = training.batch_loss, []
+
+    def interrupted(outputs, rows):
+        calls.append(rows)
+        if len(calls) == 10:  # an epoch has four batches: in the third
+            _thread.interrupt_main()
+        return loss(outputs, rows)
+
+    training.batch_loss = interrupted
+    with pytest.warns(
+        InterruptedFitWarning, match=r"in epoch 3 of 6; the weights of epoch 2 are kept\.$"
+    ):
+        _, history = train_members([training])
+    assert len(history) == 2
+    assert weights(training.network) == weights(plain.network)
+
+
+def test_an_interrupt_drops_members_that_have_not_begun(rng):
+    trainings = [a_training(rng, member=member, max_iter=2) for member in range(3)]
+
+    def stop(training):
+        if training is trainings[1]:
+            raise KeyboardInterrupt
+
+    with pytest.warns(InterruptedFitWarning, match="2 of 3 members are kept"):
+        networks, history = train_members(trainings, after_epoch=stop)
+    assert len(networks) == 2
+    assert [record["member"] for record in history] == [0, 0, 1]
+
+
+def test_an_interrupt_before_the_first_epoch_goes_on(rng):
+    training = a_training(rng)
+
+    def interrupt(outputs, rows):
+        raise KeyboardInterrupt
+
+    training.batch_loss = interrupt
+    with pytest.raises(KeyboardInterrupt):
+        train_members([training])
+
+
+def test_a_loss_that_is_not_finite_is_an_error(rng):
+    training = a_training(rng, learning_rate=0.25)
+    training.batch_loss = lambda outputs, rows: outputs.sum() * torch.inf
+    with pytest.raises(ValueError, match=r"finite; got .* epoch 1. Lower learning_rate \(now 0.25"):
+        train_members([training])
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize(
+    ("stream", "verbose", "is_shown"),
+    [(Terminal, 1, True), (Terminal, 0, False), (io.StringIO, 1, False)],
+)
+def test_a_bar_is_shown_on_a_terminal_only(rng, monkeypatch, stream, verbose, is_shown):
+    stderr = stream()
+    monkeypatch.setattr("sys.stderr", stderr)
+    train_members([a_training(rng, max_iter=2)], verbose=verbose)
+    assert ("epoch 2/2, loss" in stderr.getvalue()) == is_shown
+    assert bool(stderr.getvalue()) == is_shown
+
+
+def test_sparse_rows_are_scaled_like_dense_ones(rng):
+    X = rng.normal(size=(20, 4)) * (rng.random((20, 4)) < 0.4) + 0.0
+    X[:, 2] = 3.0
+    dense, sparse = (
+        Table(form, learn_scaling(form), CPU).batch(np.arange(5))[0]
+        for form in (X, sp.csr_array(X))
+    )
+    torch.testing.assert_close(dense, sparse)
+    scaled = Table(X, learn_scaling(X), CPU).batch(slice(None))[0][..., 0].numpy()
+    np.testing.assert_allclose(scaled.mean(axis=0), 0, atol=1e-6)
+    np.testing.assert_allclose(scaled.std(axis=0), [1, 1, 0, 1], atol=1e-6)
+
+
+def test_scaling_ignores_missing_values_and_is_undone(rng, monkeypatch):
+    monkeypatch.setattr("walkconv.models.scaling.BLOCK_VALUES", 12)
+    X = rng.normal(3, 2, size=(20, 4, 2))
+    X[rng.random(X.shape) < 0.2] = np.nan
+    scaling = learn_scaling(X)
+    np.testing.assert_allclose(scaling.mean, np.nanmean(X, axis=0))
+    np.testing.assert_allclose(scaling.deviation, np.nanstd(X, axis=0))
+    np.testing.assert_allclose(scaling.undo(scaling.scale(X)), X, rtol=1e-5, atol=1e-6)
+
+
+def test_prediction_takes_batches_in_order(rng):
+    X = rng.normal(size=(10, 3))
+    table = Table(X, learn_scaling(X), CPU)
+    network = Rowwise(nn.Sequential(nn.Flatten(), nn.Linear(3, 2), nn.Dropout(0.5)))
+    np.testing.assert_allclose(
+        predict(network, table, 3), predict(network, table, 10), rtol=1e-5, atol=1e-6
+    )
