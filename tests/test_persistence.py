@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from walkconv.persistence import FORMAT, ModelFileError, read_file, remove_leftovers, write_file
+from walkconv._files import remove_leftovers
+from walkconv.persistence import FORMAT, ModelFileError, read_file, write_file
 
 ARRAYS = {
     "floats": np.linspace(0, 1, 5, dtype=np.float32),

@@ -1,9 +1,10 @@
 """Files appear whole or not at all."""
 
+import glob
 import os
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 
@@ -11,8 +12,9 @@ from pathlib import Path
 def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a path to write to, which becomes `path` when the block ends without an error.
 
-    A reader sees the old file or the new one, never half of one. Folders are made as needed.
-    What is not a plain file, such as a pipe or ``/dev/null``, is written directly.
+    A reader sees the old file or the new one, never half of one, whatever happens in between: what
+    was written is on the disk before it is renamed. Folders are made as needed. What is not a
+    plain file, such as a pipe or ``/dev/null``, is written directly.
     """
     target = Path(path).resolve()
     if target.exists() and not target.is_file():
@@ -22,9 +24,28 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
         return
     target.parent.mkdir(parents=True, exist_ok=True)
     # The suffixes stay last: some writers choose the format by them.
-    part = target.with_name(f".{uuid.uuid4().hex}.part{''.join(target.suffixes)}")
+    part = target.with_name(f".{target.name}.{uuid.uuid4().hex}.part{''.join(target.suffixes)}")
     try:
         yield part
+        _force_to_disk(part)
         os.replace(part, target)
+        if hasattr(os, "O_DIRECTORY"):
+            _force_to_disk(target.parent)
     finally:
         part.unlink(missing_ok=True)
+
+
+def remove_leftovers(path: str | os.PathLike[str]) -> None:
+    """Remove what a process killed while writing `path` has left beside it."""
+    target = Path(path).resolve()
+    for leftover in target.parent.glob(f".{glob.escape(target.name)}.*.part*"):
+        with suppress(FileNotFoundError):
+            leftover.unlink()
+
+
+def _force_to_disk(path: Path) -> None:
+    number = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)

@@ -9,7 +9,6 @@ import json
 import os
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,8 @@ from typing import Any
 import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
+
+from walkconv._files import whole_file
 
 FORMAT = 1
 KEY = "walkconv"
@@ -31,9 +32,6 @@ def write_file(
     path: str | os.PathLike, kind: str, arrays: Mapping[str, np.ndarray], settings: dict[str, Any]
 ) -> None:
     """Write arrays and settings to one file, whole or not at all.
-
-    The file is written beside `path` under another name, forced to the disk and renamed, so that
-    a reader finds the old file or the new one, whatever happens in between.
 
     Parameters
     ----------
@@ -64,7 +62,8 @@ def write_file(
         "digest": _digest(arrays, text),
         "settings": text,
     }
-    _replace(Path(path), save(dict(arrays), {KEY: json.dumps(header)}))
+    with whole_file(path) as part:
+        part.write_bytes(save(dict(arrays), {KEY: json.dumps(header)}))
 
 
 def read_file(path: str | os.PathLike, kind: str) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
@@ -95,14 +94,6 @@ def read_file(path: str | os.PathLike, kind: str) -> tuple[dict[str, np.ndarray]
     return arrays, json.loads(header["settings"])
 
 
-def remove_leftovers(path: str | os.PathLike) -> None:
-    """Remove what a process killed while writing `path` has left beside it."""
-    path = Path(path)
-    for leftover in path.parent.glob(f".{path.name}.*.part"):
-        with suppress(FileNotFoundError):
-            leftover.unlink()
-
-
 def _read_header(path: Path, metadata: Mapping[str, str], kind: str) -> dict[str, Any]:
     if KEY not in metadata:
         raise ModelFileError(f"{path.name} must be written by walkconv; it is another's file.")
@@ -130,22 +121,3 @@ def _digest(arrays: Mapping[str, np.ndarray], settings: str) -> str:
         digest.update(f"{name} {array.dtype.str} {array.shape} ".encode())
         digest.update(array.tobytes())
     return digest.hexdigest()
-
-
-def _replace(path: Path, content: bytes) -> None:
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with open(part, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(part, path)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
-    if hasattr(os, "O_DIRECTORY"):
-        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)

@@ -13,8 +13,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from walkconv._files import remove_leftovers
 from walkconv.models.training import Training
-from walkconv.persistence import ModelFileError, read_file, remove_leftovers, write_file
+from walkconv.persistence import ModelFileError, read_file, write_file
 
 KIND = "checkpoint"
 
