@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from walkconv import correlation_graph
+from walkconv.graphs import correlation
 
 
 def as_memmap(X, folder):
@@ -87,6 +88,22 @@ def test_constant_columns_become_isolated_nodes_with_one_warning(table):
     np.testing.assert_allclose(
         graph.toarray()[np.ix_(rest, rest)], np.corrcoef(table[:, rest].T), atol=1e-13
     )
+
+
+@pytest.mark.parametrize("wrap", [np.asarray, sp.csr_array])
+def test_rows_at_once_do_not_change_the_answer(table, wrap, monkeypatch):
+    monkeypatch.setattr(correlation, "CHUNK_BYTES", 8 * 6 * 7)  # 7 rows of 6 columns
+    graph = correlation_graph(wrap(table), tile_size=6)
+    np.testing.assert_allclose(graph.toarray(), np.corrcoef(table.T), atol=1e-13)
+
+
+@pytest.mark.parametrize("outlier", [0.0, 2.0**45])
+def test_large_means_do_not_cancel_beside_an_outlier(rng, outlier):
+    X = np.ldexp(rng.integers(-100, 100, size=(50, 8)).astype(float), -10) + 2.0**40
+    X[0, :4] = outlier
+    exact = np.corrcoef((X[:, 4:] - 2.0**40).T)
+    np.testing.assert_allclose(correlation_graph(X).toarray()[4:, 4:], exact, atol=1e-12)
+    assert (correlation_graph(X).toarray()[:4, :4] > 0.999).all()
 
 
 @pytest.mark.parametrize("wrap", [np.asarray, sp.csr_array])

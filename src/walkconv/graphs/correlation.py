@@ -1,8 +1,8 @@
 """The graph of correlations between columns, equation (2) of the paper with the sign kept.
 
-The matrix is computed in square tiles of a few hundred columns, each centred and scaled just
-before it is multiplied. A table may therefore be dense, sparse or a memory map: only two blocks of
-its columns are dense in memory at a time.
+The matrix is computed in square tiles of columns, each tile from a few thousand rows at a time,
+which are centred and scaled just before they are multiplied. A table may therefore be dense,
+sparse or a memory map: little of it is dense and in double precision at any time.
 """
 
 import warnings
@@ -18,7 +18,9 @@ ROUNDING = 1e-12
 """Correlations below this are what rounding leaves of zero: no edge."""
 TIE_CELL = 2.0**-30
 """Correlations are compared in units of this, so that the size of the tiles decides no tie."""
-TILE_BYTES = 2**26
+TILE_COLUMNS = 1024
+CHUNK_BYTES = 2**24
+"""Of the rows that are centred and multiplied at once."""
 
 
 def correlation_graph(
@@ -63,56 +65,91 @@ def correlation_graph(
     n_kept = n_nodes - 1
     if n_edges is not None:
         n_kept = check_integer(n_edges, "n_edges", minimum=1, maximum=max(1, n_nodes - 1))
-    if tile_size is None:
-        tile_size = int(np.clip(TILE_BYTES // (8 * n_samples), 16, 1024))
-    tile_size = check_integer(tile_size, "tile_size", minimum=1)
-
-    strips = list(_strips(table, tile_size, n_kept))
-    _warn_of_constant_columns(sum(n_constant for *_, n_constant in strips))
-    graph = sp.csr_array(sp.vstack([strip for strip, _ in strips], format="csr"))
+    tile_size = check_integer(
+        TILE_COLUMNS if tile_size is None else tile_size, "tile_size", minimum=1
+    )
+    blocks = [
+        _Columns(table, start, min(start + tile_size, n_nodes))
+        for start in range(0, n_nodes, tile_size)
+    ]
+    _warn_of_constant_columns(sum(int(block.is_constant.sum()) for block in blocks))
+    strips = [_strip(here, blocks, n_kept, n_nodes) for here in blocks]
+    graph = sp.csr_array(sp.vstack(strips, format="csr"))
     graph.sort_indices()
     return graph
 
 
-def _strips(
-    table: np.ndarray | sp.csc_array, tile_size: int, n_kept: int
-) -> Iterator[tuple[sp.csr_array, int]]:
-    """Yield the graph a few rows at a time, with the number of constant columns among them."""
-    n_nodes = table.shape[1]
-    for start in range(0, n_nodes, tile_size):
-        here = _standardised(table, start, start + tile_size)
-        strongest = _Strongest(here.shape[1], n_kept)
-        for first in range(0, n_nodes, tile_size):
-            there = here if first == start else _standardised(table, first, first + tile_size)
-            strongest.offer(_correlations(here, there, start - first), first)
-        yield strongest.as_rows(here, start, n_nodes), int((~here.any(axis=0)).sum())
+class _Columns:
+    """Columns start to stop of a table, read as standardised rows, some at a time.
+
+    The mean is subtracted in two parts, what rounding left of it after the first: so nothing
+    cancels however far from zero a column lies. Halving until the largest value is below 1 is
+    exact and keeps squares from overflowing.
+    """
+
+    def __init__(self, table: np.ndarray | sp.csc_array, start: int, stop: int):
+        self.start = start
+        self.values = table[:, start:stop]
+        if not isinstance(self.values, np.ndarray):
+            self.values = self.values.tocsr()
+        self.n_rows, n_columns = self.values.shape
+        self.rows_at_once = max(1, CHUNK_BYTES // (8 * n_columns))
+        lowest = np.min([chunk.min(axis=0) for chunk in self._chunks()], axis=0)
+        highest = np.max([chunk.max(axis=0) for chunk in self._chunks()], axis=0)
+        self.is_constant = lowest == highest
+        _, exponent = np.frexp(np.maximum(-lowest, highest))
+        self.factor = np.ldexp(1.0, np.minimum(-exponent, 1023))
+        self.mean = sum(chunk.sum(axis=0) for chunk in self._scaled()) / self.n_rows
+        total, squares = np.zeros(n_columns), np.zeros(n_columns)
+        for chunk in self._scaled():
+            chunk -= self.mean
+            total += chunk.sum(axis=0)
+            squares += np.einsum("ij,ij->j", chunk, chunk)
+        self.rest = total / self.n_rows
+        length = np.sqrt(squares - total * self.rest)
+        self.length = np.where(self.is_constant, np.inf, length)
+
+    def standardised(self, start: int, stop: int) -> np.ndarray:
+        """Return rows start to stop: centred, each column of length 1, constant ones all zero."""
+        rows = self._dense(start, stop) * self.factor
+        rows -= self.mean
+        rows -= self.rest
+        rows /= self.length
+        return rows
+
+    def _dense(self, start: int, stop: int) -> np.ndarray:
+        rows = self.values[start:stop]
+        return np.asarray(rows if isinstance(rows, np.ndarray) else rows.toarray(), np.float64)
+
+    def _chunks(self) -> Iterator[np.ndarray]:
+        for start in range(0, self.n_rows, self.rows_at_once):
+            yield self._dense(start, start + self.rows_at_once)
+
+    def _scaled(self) -> Iterator[np.ndarray]:
+        return (chunk * self.factor for chunk in self._chunks())
 
 
-def _standardised(table: np.ndarray | sp.csc_array, start: int, stop: int) -> np.ndarray:
-    """Return columns start to stop, centred and of length 1; constant ones are all zero."""
-    block = table[:, start:stop]
-    if not isinstance(block, np.ndarray):
-        block = block.toarray()
-    columns = np.asarray(block, dtype=np.float64)
-    is_constant = (columns == columns[0]).all(axis=0)
-    # Halving until the largest is below 1 is exact and keeps squares from overflowing. After the
-    # shift by a value of its own no column cancels, however far from zero it lies.
-    columns = np.ldexp(columns, -np.frexp(np.abs(columns).max(axis=0))[1])
-    columns -= columns[0].copy()
-    columns -= columns.mean(axis=0)
-    columns[:, is_constant] = 0.0
-    length = np.sqrt(np.einsum("ij,ij->j", columns, columns))
-    return columns / np.where(is_constant, 1.0, length)
+def _strip(here: _Columns, blocks: list[_Columns], n_kept: int, n_nodes: int) -> sp.csr_array:
+    """Return the rows of the graph (n_rows, n_nodes) that belong to the columns `here`."""
+    strongest = _Strongest(len(here.is_constant), n_kept)
+    for there in blocks:
+        strongest.offer(_correlations(here, there), there.start)
+    return strongest.as_rows(~here.is_constant, here.start, n_nodes)
 
 
-def _correlations(here: np.ndarray, there: np.ndarray, lag: int) -> np.ndarray:
-    """Return the tile of correlations, without the diagonal of the matrix, which lies at `lag`."""
-    tile = np.clip(here.T @ there, -1.0, 1.0)
+def _correlations(here: _Columns, there: _Columns) -> np.ndarray:
+    """Return the correlations of two blocks of columns; 0 for a column with itself."""
+    tile = np.zeros((len(here.is_constant), len(there.is_constant)))
+    for start in range(0, here.n_rows, here.rows_at_once):
+        rows = here.standardised(start, start + here.rows_at_once)
+        if there is here:
+            tile += rows.T @ rows
+        else:
+            tile += rows.T @ there.standardised(start, start + here.rows_at_once)
     tile[np.abs(tile) < ROUNDING] = 0.0
-    on_diagonal = np.arange(len(tile)) + lag
-    is_inside = (on_diagonal >= 0) & (on_diagonal < tile.shape[1])
-    tile[np.flatnonzero(is_inside), on_diagonal[is_inside]] = 0.0
-    return tile
+    if there is here:
+        np.fill_diagonal(tile, 0.0)
+    return np.clip(tile, -1.0, 1.0)
 
 
 class _Strongest:
@@ -136,11 +173,11 @@ class _Strongest:
             value, column = (np.take_along_axis(a, best, axis=1) for a in (value, column))
         self.value, self.column = value, column
 
-    def as_rows(self, here: np.ndarray, start: int, n_nodes: int) -> sp.csr_array:
-        """Return the rows of the graph (n_rows, n_nodes), with 1 on its diagonal."""
+    def as_rows(self, varies: np.ndarray, start: int, n_nodes: int) -> sp.csr_array:
+        """Return rows of the graph (n_rows, n_nodes), with 1 on the diagonal where one varies."""
         n_rows = len(self.value)
         row, place = np.nonzero(self.value)
-        on_diagonal = np.flatnonzero(here.any(axis=0))
+        on_diagonal = np.flatnonzero(varies)
         values = np.concatenate([self.value[row, place], np.ones(len(on_diagonal))])
         rows = np.concatenate([row, on_diagonal])
         columns = np.concatenate([self.column[row, place], start + on_diagonal])
