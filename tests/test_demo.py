@@ -8,8 +8,6 @@ import pytest
 
 DEMO = Path(__file__).parents[1] / "examples" / "demo.py"
 
-pytest.importorskip("walkconv.estimators")
-
 
 @pytest.mark.slow
 def test_the_demonstration_runs_on_the_small_digits(tmp_path):

@@ -10,8 +10,6 @@ import pytest
 
 import walkconv
 
-pytest.importorskip("walkconv.estimators")
-
 SETTINGS = ["--architecture", "C2-FC4", "-p", 3, "--max-epochs", 3, "--random-state", 0, "--quiet"]
 
 

@@ -99,6 +99,14 @@ def test_no_seed_gives_other_weights_each_time(regressor, table, values):
     )
 
 
+def test_the_number_of_rows_decides_the_batches_by_default(regressor, table, values):
+    regressor.set_params(max_iter=2)
+    expected = clone(regressor).set_params(batch_size=16).fit(table, values)
+    found = clone(regressor).set_params(batch_size="auto").fit(table, values)
+    np.testing.assert_array_equal(weights(found), weights(expected))
+    np.testing.assert_allclose(found.predict(table), expected.predict(table), rtol=1e-5)
+
+
 def test_members_share_a_graph_and_are_averaged(classifier, table, classes):
     model = classifier.set_params(n_members=3).fit(table, classes)
     assert len(model.modules_) == 3
@@ -174,6 +182,7 @@ BAD_SETTINGS = [
     ({"n_neighbors": 0}, ValueError, "n_neighbors must be at least 1; got 0"),
     ({"n_steps": -1}, ValueError, "n_steps must be at least 0; got -1"),
     ({"weighting": "visits"}, ValueError, "weighting must be one of 'rank'"),
+    ({"clip": 0}, ValueError, "clip must be more than 0 and finite; got 0.0"),
     ({"normalization": "layer"}, ValueError, "normalization must be one of 'batch'"),
     ({"dropout": 1.0}, ValueError, "dropout must be at least 0 and less than 1; got 1.0"),
     ({"conv_dropout": -0.1}, ValueError, "conv_dropout must be at least 0"),
@@ -182,6 +191,7 @@ BAD_SETTINGS = [
     ({"learning_rate": "fast"}, TypeError, "learning_rate must be a number; got 'fast'"),
     ({"weight_decay": float("nan")}, ValueError, "weight_decay must be at least 0"),
     ({"batch_size": 1}, ValueError, "batch_size must be at least 2; got 1"),
+    ({"batch_size": "all"}, ValueError, "batch_size must be one of 'auto'; got 'all'"),
     ({"max_iter": 0}, ValueError, "max_iter must be at least 1; got 0"),
     ({"early_stopping": "yes"}, TypeError, "early_stopping must be True or False"),
     ({"validation_fraction": 1.0}, ValueError, "validation_fraction must be more than 0"),
@@ -199,6 +209,11 @@ BAD_SETTINGS = [
 def test_bad_settings(regressor, table, values, settings, error, message):
     with pytest.raises(error, match=message):
         regressor.set_params(**settings).fit(table, values)
+
+
+def test_one_validation_row_is_too_few(regressor, table, values):
+    with pytest.raises(ValueError, match="at least two validation rows; got 1. Raise"):
+        regressor.fit(table, values, validation_data=(table[:1], values[:1]))
 
 
 def test_bad_targets(classifier, regressor, table, classes, values):

@@ -11,7 +11,7 @@ from walkconv.models.members import InterruptedFitWarning, train_members
 from walkconv.models.scaling import learn_scaling
 from walkconv.models.solvers import SOLVERS, one_cycle
 from walkconv.models.table import Table, predict
-from walkconv.models.training import Training, TrainingSettings, _batches, seeded
+from walkconv.models.training import Training, TrainingSettings, _batches, _fitting_size, seeded
 
 CPU = torch.device("cpu")
 SETTINGS = {
@@ -32,7 +32,7 @@ def a_training(rng, score=None, member=0, **settings):
         network = nn.Sequential(nn.Flatten(), nn.Linear(3, 8), nn.Dropout(0.2), nn.Linear(8, 1))
     return Training(
         Rowwise(network),
-        Table(X, learn_scaling(X), CPU),
+        Table(X, learn_scaling(X), None, CPU),
         lambda outputs, rows: (outputs - target[rows]).square().mean(),
         TrainingSettings(**{**SETTINGS, **settings}),
         (7, member),
@@ -115,6 +115,13 @@ def test_every_row_is_seen_once_in_an_epoch_and_in_another_order_in_the_next(rng
 def test_a_single_left_over_row_joins_the_last_batch(n_rows, batch_size, lengths):
     places = _batches(n_rows, batch_size)
     assert [len(range(n_rows)[place]) for place in places] == lengths
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "size"), [(2, 16), (800, 16), (1569, 31), (6400, 128), (60_000, 128)]
+)
+def test_a_small_table_has_small_batches(n_rows, size):
+    assert _fitting_size(n_rows) == size
 
 
 def test_the_rate_rises_then_falls_to_nothing():
@@ -233,11 +240,11 @@ def test_sparse_rows_are_scaled_like_dense_ones(rng):
     X = rng.normal(size=(20, 4)) * (rng.random((20, 4)) < 0.4) + 0.0
     X[:, 2] = 3.0
     dense, sparse = (
-        Table(form, learn_scaling(form), CPU).batch(np.arange(5))[0]
+        Table(form, learn_scaling(form), None, CPU).batch(np.arange(5))[0]
         for form in (X, sp.csr_array(X))
     )
     torch.testing.assert_close(dense, sparse)
-    scaled = Table(X, learn_scaling(X), CPU).batch(slice(None))[0][..., 0].numpy()
+    scaled = Table(X, learn_scaling(X), None, CPU).batch(slice(None))[0][..., 0].numpy()
     np.testing.assert_allclose(scaled.mean(axis=0), 0, atol=1e-6)
     np.testing.assert_allclose(scaled.std(axis=0), [1, 1, 0, 1], atol=1e-6)
 
@@ -252,9 +259,24 @@ def test_scaling_ignores_missing_values_and_is_undone(rng, monkeypatch):
     np.testing.assert_allclose(scaling.undo(scaling.scale(X)), X, rtol=1e-5, atol=1e-6)
 
 
+def test_far_values_are_pulled_in_smoothly(rng):
+    X = rng.normal(size=(200, 1))
+    X[0], X[1] = 1e6, np.nan
+    scaling = learn_scaling(X[2:])
+    plain, clipped = (
+        Table(X, scaling, clip, CPU).batch(slice(None))[0].numpy().ravel() for clip in (None, 3.0)
+    )
+    assert clipped[0] == pytest.approx(3)
+    assert np.isnan(clipped[1])
+    assert np.abs(clipped[2:]).max() < 3
+    is_near = np.abs(plain) < 0.3
+    np.testing.assert_allclose(clipped[is_near], plain[is_near], rtol=0.01)
+    np.testing.assert_array_equal(np.argsort(clipped[2:]), np.argsort(plain[2:]))
+
+
 def test_prediction_takes_batches_in_order(rng):
     X = rng.normal(size=(10, 3))
-    table = Table(X, learn_scaling(X), CPU)
+    table = Table(X, learn_scaling(X), None, CPU)
     network = Rowwise(nn.Sequential(nn.Flatten(), nn.Linear(3, 2), nn.Dropout(0.5)))
     np.testing.assert_allclose(
         predict(network, table, 3), predict(network, table, 10), rtol=1e-5, atol=1e-6

@@ -16,7 +16,7 @@ def info(
     import walkconv
     from walkconv.cli.tables import listed
 
-    fitted = walkconv.load(model)  # pyright: ignore[reportAttributeAccessIssue]
+    fitted = walkconv.load(model)
     facts = {
         "estimator": type(fitted).__name__,
         "architecture": fitted.architecture or "(no hidden layer)",

@@ -27,7 +27,7 @@ def predict(
     import walkconv
     from walkconv.cli.tables import as_numbers, pick, read_table, write_table
 
-    fitted = walkconv.load(model)  # pyright: ignore[reportAttributeAccessIssue]
+    fitted = walkconv.load(model)
     table = read_table(data)
     kept = pick(table, keep or [], data)
     names = getattr(fitted, "feature_names_in_", None)

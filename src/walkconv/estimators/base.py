@@ -18,7 +18,7 @@ from walkconv.estimators.graph_source import find_graph
 from walkconv.estimators.identity import identify
 from walkconv.estimators.inputs import Rows, read_rows, read_table, refuse_empty_columns
 from walkconv.estimators.model_file import save_model
-from walkconv.estimators.settings import Settings, check_device, check_settings
+from walkconv.estimators.settings import Settings, check_batch_size, check_device, check_settings
 from walkconv.models.checkpoint import Checkpoint
 from walkconv.models.members import train_members
 from walkconv.models.network import Network, count_parameters
@@ -213,7 +213,7 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
         settings: Settings,
         seed: int,
     ) -> list[Training]:
-        table = Table(rows.X, self.scaling_, settings.device)
+        table = Table(rows.X, self.scaling_, self.clip, settings.device)
         score = None if validation is None else self._scorer(validation, settings)
         loss = self._batch_loss(rows, settings.device)
         return [
@@ -222,7 +222,12 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
         ]
 
     def _scorer(self, rows: Rows, settings: Settings) -> Score:
-        table = Table(rows.X, self.scaling_, settings.device)
+        if len(rows.y) < 2:
+            raise ValueError(
+                f"There must be at least two validation rows; got {len(rows.y)}. "
+                "Raise validation_fraction or give validation_data."
+            )
+        table = Table(rows.X, self.scaling_, self.clip, settings.device)
         batch_size = settings.training.batch_size
         return lambda network: self._score_outputs(predict(network, table, batch_size), rows)
 
@@ -247,5 +252,6 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
     def _outputs(self, X: Any) -> list[np.ndarray]:
         """Return the outputs (n_samples, n_outputs) of every member."""
         check_is_fitted(self)
-        table = Table(read_table(self, X), self.scaling_, check_device(self.device))
-        return [predict(module, table, self.batch_size) for module in self.modules_]
+        table = Table(read_table(self, X), self.scaling_, self.clip, check_device(self.device))
+        batch_size = check_batch_size(self.batch_size)
+        return [predict(module, table, batch_size) for module in self.modules_]

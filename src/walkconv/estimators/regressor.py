@@ -15,26 +15,120 @@ from walkconv.models.scaling import Scaling, learn_scaling
 
 
 class GraphCNNRegressor(RegressorMixin, GraphCNN):
-    """A network on the columns of a table."""
+    """A regressor whose network convolves over related columns.
+
+    Parameters
+    ----------
+    architecture : str, default "C8-FC128"
+        Hidden layers in the paper's notation: ``C8`` is a graph convolution with 8 filters,
+        ``FC128`` a fully connected layer of 128 units. "" is linear regression.
+    graph : "correlation", "knn", "heat_kernel", None or a graph, default "correlation"
+        How the columns are related: learned in `fit` from the training rows (`correlation_graph`,
+        `knn_graph`, `heat_kernel_graph`), or known, in any form `as_graph` takes. Where both the
+        graph and X have names, they are matched. Unused, and None will do, without C layers.
+    n_neighbors : int, default 9
+        Neighbours of each column, itself included: the paper's p. All columns where there are
+        fewer.
+    n_steps : int or "auto", default 1
+        Length of the random walk: the paper's k.
+    weighting : "rank" or "signed_visits", default "rank"
+        The paper's Conv1 or Conv2; see `GraphConv`.
+    clip : float or None, default 3.0
+        Columns are centred and divided by their standard deviation; values beyond about `clip`
+        deviations are then pulled in smoothly, ``z / sqrt(1 + (z / clip)^2)``. None leaves them.
+    normalization : "batch" or None, default "batch"
+        Batch normalisation of the fully connected layers.
+    dropout, conv_dropout : float, default 0.2 and 0
+        Chance that a unit of a fully connected layer, or a column after a convolution, is left
+        out in training.
+    solver : "adamw", "adam" or "rmsprop", default "adamw"
+        "adamw" rises to the learning rate and falls to nothing over `max_iter` epochs (one
+        cycle); the others keep it.
+    learning_rate : float, default 1e-3
+        The (highest) learning rate.
+    weight_decay : float, default 1e-2
+        Decoupled for "adamw", an L2 penalty for the others.
+    batch_size : int or "auto", default "auto"
+        Rows of a batch, in training and in prediction. "auto" is a fiftieth of the training rows,
+        at least 16 and at most 128, so that a small table is not left with few steps.
+    max_iter : int, default 20
+        Epochs.
+    early_stopping : bool, default False
+        Stop when the score of validation rows has not improved for `n_iter_no_change` epochs.
+        They are a share of the training rows, or the `validation_data` of `fit`. The weights of
+        the best epoch are kept whenever there are validation rows.
+    validation_fraction : float, default 0.1
+        Share of the training rows held out by `early_stopping`.
+    n_iter_no_change : int, default 10
+        Patience of `early_stopping`, in epochs.
+    n_members : int, default 1
+        Networks trained from different seeds on one graph; their predictions are averaged.
+    warm_start : bool, default False
+        Whether another `fit` continues with the graph, the scaling and the weights of the last.
+    checkpoint : path, optional
+        A file that follows the training, epoch by epoch. If the process ends, the same `fit`
+        called again continues from it and ends with exactly the same weights; a fit with other
+        settings or data is refused.
+    device : str or torch.device, default "auto"
+        "auto" is a GPU where there is one.
+    random_state : int, RandomState or None, default None
+        Seed of the first weights, the order of the rows and dropout.
+    verbose : int, default 0
+        1 shows a progress bar on a terminal.
+
+    Attributes
+    ----------
+    graph_ : csr_array of shape (n_nodes, n_nodes) or None
+        The graph; None without C layers, and in a model that was loaded.
+    neighbors_ : Neighbors or None
+        What `select_neighbors` made of it.
+    module_, modules_ : Network, list of Network
+        The first member, and all: torch modules from scaled columns (m, n_nodes, n_channels) to
+        outputs.
+    history_ : list of dict
+        ``member``, ``epoch``, ``loss``, ``seconds`` and, with validation rows,
+        ``validation_score`` of every epoch.
+    n_iter_ : int
+        Epochs run (of the member with the most).
+    n_parameters_ : int
+        Weights of one member.
+    target_scaling_ : Scaling
+        Mean and deviation of y; the networks predict scaled values, `predict` undoes it.
+    n_features_in_, feature_names_in_
+        Number and names of the columns. A DataFrame to predict for may have them in any order.
+    scaling_ : Scaling
+        Mean and deviation of every column, over the training rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from walkconv import GraphCNNRegressor
+    >>> X = np.random.default_rng(0).normal(size=(300, 8)).cumsum(axis=1)  # neighbours agree
+    >>> y = np.abs(X[:, 3] - X[:, 4])
+    >>> model = GraphCNNRegressor("C4-FC32", learning_rate=0.01, random_state=0)
+    >>> bool(model.fit(X[:200], y[:200]).score(X[200:], y[200:]) > 0.5)
+    True
+    """
 
     _target_checks: ClassVar[dict[str, bool]] = {"multi_output": True, "y_numeric": True}
 
     def __init__(
         self,
-        architecture: str = "C4-FC128",
+        architecture: str = "C8-FC128",
         *,
         graph: Any = "correlation",
-        n_neighbors: int = 6,
+        n_neighbors: int = 9,
         n_steps: int | Literal["auto"] = 1,
         weighting: Literal["rank", "signed_visits"] = "rank",
+        clip: float | None = 3.0,
         normalization: Literal["batch"] | None = "batch",
         dropout: float = 0.2,
         conv_dropout: float = 0.0,
         solver: Literal["adamw", "adam", "rmsprop"] = "adamw",
-        learning_rate: float = 3e-3,
+        learning_rate: float = 1e-3,
         weight_decay: float = 1e-2,
-        batch_size: int = 128,
-        max_iter: int = 40,
+        batch_size: int | Literal["auto"] = "auto",
+        max_iter: int = 20,
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 10,
@@ -50,6 +144,7 @@ class GraphCNNRegressor(RegressorMixin, GraphCNN):
         self.n_neighbors = n_neighbors
         self.n_steps = n_steps
         self.weighting = weighting
+        self.clip = clip
         self.normalization = normalization
         self.dropout = dropout
         self.conv_dropout = conv_dropout

@@ -32,6 +32,8 @@ def check_settings(model: Any) -> Settings:
     layers = parse_architecture(model.architecture)
     if model.normalization is not None:
         check_option(model.normalization, "normalization", ["batch"])
+    if model.clip is not None:
+        check_number(model.clip, "clip", minimum=0, is_open=True)
     network = {
         "weighting": check_option(model.weighting, "weighting", ["rank", "signed_visits"]),
         "normalization": model.normalization,
@@ -45,13 +47,21 @@ def check_settings(model: Any) -> Settings:
         solver=check_option(model.solver, "solver", list(SOLVERS)),
         learning_rate=check_number(model.learning_rate, "learning_rate", minimum=0, is_open=True),
         weight_decay=check_number(model.weight_decay, "weight_decay", minimum=0),
-        batch_size=check_integer(model.batch_size, "batch_size", minimum=2),
+        batch_size=check_batch_size(model.batch_size),
         max_iter=check_integer(model.max_iter, "max_iter", minimum=1),
         n_iter_no_change=patience if stops_early else None,
     )
     check_flag(model.warm_start, "warm_start")
     n_members = check_integer(model.n_members, "n_members", minimum=1)
     return Settings(layers, network, training, n_members, check_device(model.device))
+
+
+def check_batch_size(batch_size: Any) -> int | None:
+    """Return the rows of a batch, None where the number of rows is to decide."""
+    if isinstance(batch_size, str):
+        check_option(batch_size, "batch_size", ["auto"])
+        return None
+    return check_integer(batch_size, "batch_size", minimum=2)
 
 
 def check_device(device: Any) -> torch.device:

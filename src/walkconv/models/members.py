@@ -36,12 +36,12 @@ def train_members(
         Called with the training that has just finished an epoch.
     """
     first = trainings[0]
-    total = len(trainings) * first.settings.max_iter * first.n_batches
+    total = len(trainings) * first.settings.max_iter * len(first.batches)
     is_silent = not verbose or not sys.stderr.isatty()
     try:
         with tqdm(total=total, disable=is_silent, unit="batch", file=sys.stderr) as bar:
             for training in trainings:
-                bar.update(training.epoch * training.n_batches)
+                bar.update(training.epoch * len(training.batches))
                 while not training.is_finished:
                     training.run_epoch(bar.update)
                     bar.set_postfix_str(_describe(training, len(trainings)))

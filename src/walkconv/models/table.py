@@ -7,6 +7,8 @@ from torch import Tensor
 
 from walkconv.models.scaling import Scaling
 
+ROWS_AT_ONCE = 128
+
 
 class Table:
     """Rows of X, densified and scaled when they are asked for.
@@ -15,12 +17,22 @@ class Table:
     ----------
     X : ndarray of shape (n_samples, n_nodes) or (n_samples, n_nodes, n_channels), or CSR
     scaling : Scaling
+    clip : float or None
+        Values z beyond about so many deviations are pulled in: ``z / sqrt(1 + (z / clip)^2)``.
+        A rare column has values a hundred deviations from its mean; as they are, they rule.
     device : torch.device
     """
 
-    def __init__(self, X: np.ndarray | sp.csr_array, scaling: Scaling, device: torch.device):
+    def __init__(
+        self,
+        X: np.ndarray | sp.csr_array,
+        scaling: Scaling,
+        clip: float | None,
+        device: torch.device,
+    ):
         self.X = X
         self.scaling = scaling
+        self.clip = clip
         self.device = device
 
     def __len__(self) -> int:
@@ -31,14 +43,17 @@ class Table:
         picked = self.X[rows]
         values = picked if isinstance(picked, np.ndarray) else picked.toarray()
         scaled = self.scaling.scale(values.reshape(len(values), *self.scaling.mean.shape))
+        if self.clip is not None:
+            scaled /= np.sqrt(1 + np.square(scaled / self.clip))
         missing = np.isnan(scaled)
         x = torch.from_numpy(scaled).to(self.device)
         return x, torch.from_numpy(missing).to(self.device) if missing.any() else None
 
 
 @torch.inference_mode()
-def predict(network: torch.nn.Module, table: Table, batch_size: int) -> np.ndarray:
+def predict(network: torch.nn.Module, table: Table, batch_size: int | None = None) -> np.ndarray:
     """Return the outputs (n_samples, n_outputs) of a network for all rows, float32."""
+    batch_size = batch_size or ROWS_AT_ONCE
     network.eval()
     starts = range(0, len(table), batch_size)
     outputs = [network(*table.batch(slice(start, start + batch_size))).cpu() for start in starts]

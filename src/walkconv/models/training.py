@@ -26,13 +26,14 @@ Score = Callable[[nn.Module], float]
 class TrainingSettings:
     """How to train: see the estimators for the meaning of each.
 
-    `n_iter_no_change` is None where training is not to stop early.
+    `batch_size` is None where the number of rows is to decide, `n_iter_no_change` where training
+    is not to stop early.
     """
 
     solver: str
     learning_rate: float
     weight_decay: float
-    batch_size: int
+    batch_size: int | None
     max_iter: int
     n_iter_no_change: int | None
 
@@ -58,6 +59,8 @@ class Training:
     ----------
     history : list of dict
         One record for each finished epoch.
+    batches : list of slice
+        Places of the batches in the shuffled rows.
     best : dict of str to Tensor
         Weights of the epoch with the best score, of the last finished epoch without a score.
     """
@@ -77,6 +80,7 @@ class Training:
         self.optimizer = make_optimizer(
             network.parameters(), settings.learning_rate, settings.weight_decay
         )
+        self.batches = _batches(len(table), settings.batch_size or _fitting_size(len(table)))
         self.history: list[dict[str, Any]] = []
         self.best = _copy_of(network.state_dict())
         self.best_epoch = 0
@@ -92,11 +96,6 @@ class Training:
         patience = self.settings.n_iter_no_change
         is_stuck = patience is not None and self.epoch - self.best_epoch >= patience
         return self.epoch >= self.settings.max_iter or is_stuck
-
-    @property
-    def n_batches(self) -> int:
-        """Batches of an epoch."""
-        return len(_batches(len(self.table), self.settings.batch_size))
 
     def run_epoch(self, after_batch: Callable[[], Any] = lambda: None) -> None:
         """Train on every row once, then score and remember."""
@@ -123,10 +122,9 @@ class Training:
     def _pass_over_rows(self, after_batch: Callable[[], Any]) -> float:
         self.network.train()
         order = torch.randperm(len(self.table)).numpy()
-        batches = _batches(len(self.table), self.settings.batch_size)
         total = torch.zeros((), dtype=torch.float64)
-        for number, place in enumerate(batches):
-            self._set_rate((self.epoch + number / len(batches)) / self.settings.max_iter)
+        for number, place in enumerate(self.batches):
+            self._set_rate((self.epoch + number / len(self.batches)) / self.settings.max_iter)
             rows = order[place]
             outputs = self.network(*self.table.batch(rows))
             loss = self.batch_loss(outputs, torch.from_numpy(rows))
@@ -157,6 +155,11 @@ def seeded(*numbers: int, device: torch.device):
     with torch.random.fork_rng(devices, device_type=device.type if devices else "cuda"):
         torch.manual_seed(seed)
         yield
+
+
+def _fitting_size(n_rows: int) -> int:
+    """Return a batch size that leaves a small table some fifty steps in an epoch."""
+    return min(max(n_rows // 50, 16), 128)
 
 
 def _batches(n_rows: int, batch_size: int) -> list[slice]:
