@@ -3,12 +3,12 @@
 import numpy as np
 import scipy.sparse as sp
 
-from walkconv.walks.dense import rank_rows
+from walkconv.walks.loops import rank_rows
 from walkconv.walks.plan import Plan
 from walkconv.walks.transition import sparse_transition
 
 MOST_ROWS = 256
-"""A block of this many rows of a graph of 100,000 nodes takes 200 MB."""
+"""Three arrays of this many rows, of 200 MB each at 100,000 nodes, are held by every thread."""
 DENSE_FROM = 0.1
 """Share of stored entries from which a dense product beats a sparse one (measured at n = 4,000)."""
 

@@ -3,10 +3,9 @@
 import numpy as np
 import scipy.sparse as sp
 
-from walkconv.walks.compiled import compiled
 from walkconv.walks.definition import expected_visits
+from walkconv.walks.loops import rank_rows
 from walkconv.walks.plan import Plan
-from walkconv.walks.ranking import REACHED, rank_row
 
 
 def most_visited(graph: sp.csr_array, plan: Plan) -> tuple[np.ndarray, np.ndarray]:
@@ -20,20 +19,3 @@ def most_visited(graph: sp.csr_array, plan: Plan) -> tuple[np.ndarray, np.ndarra
         ),
     )
     return index, best
-
-
-@compiled
-def rank_rows(start, visits, kind, seed, places, index, best_visits):
-    """Rank dense rows (n_rows, n_nodes), the first of which belongs to node `start`."""
-    for row in range(len(visits)):
-        reached = np.flatnonzero(visits[row] >= REACHED)
-        rank_row(
-            start + row,
-            reached,
-            visits[row][reached],
-            kind,
-            seed,
-            places,
-            index[row],
-            best_visits[row],
-        )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from walkconv.walks.ranking import TieRule
+from walkconv.walks.ties import TieRule
 
 BLOCKS_PER_THREAD = 8
 

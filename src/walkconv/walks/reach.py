@@ -48,11 +48,13 @@ def _search(indptr, indices, n_neighbors, n_steps, is_full):
             here = queue[place]
             for edge in range(indptr[here], indptr[here + 1]):
                 there = indices[edge]
-                if last_search[there] != node and n_found < n_neighbors:
+                if last_search[there] != node:
                     last_search[there] = node
                     queue[n_found] = there
                     depth[n_found] = depth[place] + 1
                     n_found += 1
+                    if n_found == n_neighbors:
+                        break
             place += 1
         n_steps[node] = depth[n_found - 1]
         is_full[node] = n_found == n_neighbors

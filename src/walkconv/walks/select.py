@@ -10,8 +10,8 @@ from walkconv._checks import check_integer, check_option
 from walkconv.walks import blocked, dense, sparse
 from walkconv.walks.neighbors import Neighbors
 from walkconv.walks.plan import Plan, available_threads
-from walkconv.walks.ranking import tie_rule
 from walkconv.walks.reach import enough_steps
+from walkconv.walks.ties import tie_rule
 
 ENGINES = {
     "dense": dense.most_visited,
@@ -47,10 +47,11 @@ def select_neighbors(
         The paper's k. "auto" takes the smallest at which nearly every node (99 %) has filled its
         slots or reached all that it can reach.
     ties : "index", "random" or array of shape (n_nodes, n_axes), default "index"
-        The order of nodes with equal visits (to a relative 1e-9). The node itself comes first;
-        then the lowest index, or an order by chance that `random_state` fixes, or, given
-        positions, the order of the displacements along the first axis, then the second, and so
-        on: on a grid this makes the interior an ordinary convolution.
+        The order of nodes with equal visits: in descending order, visits within a relative 1e-9
+        of the ones before them are tied with them. The node itself comes first; then the lowest
+        index, or an order by chance that `random_state` fixes, or, given positions, the order of
+        the displacements along the first axis, then the second, and so on: on a grid this makes
+        the interior an ordinary convolution.
     random_state : int, RandomState, Generator or None
         Used by ``ties="random"``.
     method : "auto", "dense", "blocked" or "sparse", default "auto"
