@@ -44,9 +44,10 @@ FORMS = {
     "PyG data": lambda: SimpleNamespace(
         edge_index=torch.tensor(EDGES), edge_weight=torch.tensor(WEIGHT), num_nodes=4
     ),
-    "PyG data with attributes": lambda: SimpleNamespace(
-        edge_index=torch.tensor(EDGES), edge_attr=torch.tensor(WEIGHT)[:, None], num_nodes=4
-    ),
+    "tensor that records gradients": lambda: torch.tensor(MATRIX, requires_grad=True),
+    "half precision": lambda: MATRIX.astype(np.float16),
+    "big-endian": lambda: MATRIX.astype(">f8"),
+    "networkx of another class": lambda: type("Own", (nx.DiGraph,), {})(a_networkx_graph()),
 }
 
 
@@ -72,9 +73,14 @@ def test_edge_pairs_with_and_without_weights():
     np.testing.assert_array_equal(unweighted, MATRIX != 0)
 
 
-def test_edge_attributes_that_are_not_one_number_are_no_weights():
-    data = SimpleNamespace(edge_index=EDGES, edge_attr=np.ones((4, 3)), num_nodes=4)
-    np.testing.assert_array_equal(as_graph(data).toarray(), MATRIX != 0)
+def test_pyg_edge_attributes_are_no_weights_and_nodes_are_counted_if_not_told():
+    data = SimpleNamespace(edge_index=EDGES, edge_attr=np.zeros((4, 1)))
+    np.testing.assert_array_equal(as_graph(data).toarray(), MATRIX[:3, :3] != 0)
+    assert as_graph(data, n_nodes=7).shape == (7, 7)
+
+
+def test_pairs_take_the_number_of_nodes_from_the_names():
+    assert as_graph((EDGES, None), names=NAMES).shape == (4, 4)
 
 
 @pytest.mark.parametrize("form", ["pandas", "polars", "networkx"])
@@ -108,24 +114,65 @@ def test_rows_and_columns_of_a_dataframe_must_have_the_same_names():
 
 
 def test_there_must_be_a_node_for_each_name():
-    with pytest.raises(ValueError, match="each of the 3 names; got 4 nodes"):
+    with pytest.raises(ValueError, match="each of the 3 names; it has 4"):
         as_graph(MATRIX, names=["a", "b", "c"])
 
 
-def test_duplicates_are_summed_and_zeros_dropped():
-    entries = sp.coo_array(([1.0, 2.0, 0.0, 1.0, -1.0], ([0, 0, 1, 2, 2], [1, 1, 0, 0, 0])), (3, 3))
+@pytest.mark.parametrize("dtype", [np.int8, np.bool_, np.float32])
+@pytest.mark.parametrize("form", ["coo", "csr"])
+def test_duplicates_are_summed_in_double_precision_and_zeros_dropped(dtype, form):
+    value = 1 if dtype is np.bool_ else 100
+    data = np.array([value, value, 0, 1], dtype=dtype)
+    if form == "coo":
+        entries = sp.coo_array((data, ([0, 0, 1, 2], [1, 1, 0, 0])), (3, 3))
+    else:
+        entries = sp.csr_array((data, np.array([1, 1, 0, 0]), np.array([0, 2, 3, 4])), (3, 3))
     graph = as_graph(entries)
-    assert graph.nnz == 1
-    assert graph[0, 1] == 3
+    assert graph.nnz == 2
+    assert graph[0, 1] == 2 * value
+
+
+def test_entries_that_cancel_are_no_edge():
+    assert as_graph(sp.coo_array(([1.0, -1.0], ([0, 0], [1, 1])), (2, 2))).nnz == 0
 
 
 def test_the_given_graph_is_not_changed():
-    given = sp.csr_array(([0.0, 1.0, 2.0], ([0, 0, 1], [1, 1, 0])), (2, 2))
-    given.indices = given.indices[::-1].copy()
-    before = given.indices.copy(), given.data.copy()
-    as_graph(given)
-    np.testing.assert_array_equal(given.indices, before[0])
-    np.testing.assert_array_equal(given.data, before[1])
+    # Unsorted, a duplicate, a stored zero: all that is mended in the copy.
+    arrays = np.array([3.0, 1.0, 1.0, 0.0]), np.array([1, 0, 0, 1]), np.array([0, 3, 4])
+    given = sp.csr_array(arrays, (2, 2))
+    before = [array.copy() for array in (given.data, given.indices, given.indptr)]
+    graph = as_graph(given)
+    np.testing.assert_array_equal(graph.toarray(), [[2, 3], [0, 0]])
+    for array, expected in zip((given.data, given.indices, given.indptr), before, strict=True):
+        np.testing.assert_array_equal(array, expected)
+    dense = np.array([[0.0, 1.0], [1.0, 0.0]])
+    as_graph(dense).data[:] = 7
+    assert dense.max() == 1
+
+
+@pytest.mark.parametrize(
+    ("graph", "settings", "message"),
+    [
+        (MATRIX, {"n_nodes": 5}, "each of the n_nodes = 5 nodes; it has 4"),
+        (MATRIX, {"names": 5}, "names must be a sequence of names; got 5"),
+        (MATRIX, {"names": ["a", "b", "b", "c"]}, "names hold 'b' more than once"),
+        ([[0, 1], [1]], {}, "graph must be an array of numbers; got"),
+        (np.ma.masked_array(np.eye(2), mask=np.eye(2)), {}, "must not be a masked array"),
+        (sp.coo_array([0.0, 1.0]), {}, r"got an array of shape \(2,\)"),
+        (sp.csr_array([[0, 0], [0, np.nan]]), {}, r"got nan at position \(1, 1\)"),
+        (np.array([[10**400, 1], [1, 1]], dtype=object), {}, "must hold real numbers"),
+        (
+            nx.from_edgelist([(0, 1, {"weight": "a"})]),
+            {},
+            "weights of a networkx graph must be num",
+        ),
+        (([[0, 0], [1, 1]], [1e308, 1e308]), {}, "must be finite; got inf"),
+        (torch.eye(2).to_sparse(), {}, "graph must be an array of numbers"),
+    ],
+)
+def test_bad_graphs(graph, settings, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        as_graph(graph, **settings)
 
 
 def test_no_optional_library_is_imported():

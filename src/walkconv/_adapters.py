@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from walkconv._checks import as_real, check_finite, check_integer, describe
+from walkconv._checks import as_array, as_finite_csr, as_real, check_integer, describe
 
 FORMS = (
     "a square array, a scipy sparse matrix, a DataFrame adjacency, a networkx graph, "
@@ -28,13 +28,13 @@ def as_graph(
         One of: a square array; any scipy sparse matrix; a DataFrame adjacency; a networkx graph
         (its ``weight`` attribute is used where there is one); a pair ``(edge_index, edge_weight)``
         with ``edge_index`` of shape (2, n_edges) and ``edge_weight`` of shape (n_edges,) or
-        None; a PyG ``Data``. Pairs and ``Data`` are read as directed: each edge is listed in the
-        directions it has.
+        None; a PyG ``Data``, whose ``edge_weight`` is used where there is one. Pairs and ``Data``
+        are read as directed: each edge is listed in the directions it has.
     names : sequence of str, optional
         The order of the nodes. For forms that carry names (DataFrame, networkx) the graph is
         reordered to it; every name must be there.
     n_nodes : int, optional
-        The number of nodes, for an edge pair whose last nodes have no edge.
+        The number of nodes: an edge list whose last nodes have no edge does not tell it.
 
     Returns
     -------
@@ -54,22 +54,25 @@ def as_graph(
            [1., 0., 0., 0., 0.],
            [0., 0., 0., 0., 0.]])
     """
-    if isinstance(graph, str | bytes):
+    if isinstance(graph, str | bytes) or graph is None:
         raise TypeError(f"graph must be {FORMS}; got {describe(graph)}.")
-    if type(graph).__module__.split(".")[0] == "networkx":
+    if names is not None:
+        names = _unique(names, "names")
+        n_nodes = len(names) if n_nodes is None else n_nodes
+    if any(base.__module__.split(".")[0] == "networkx" for base in type(graph).__mro__):
         matrix = _from_networkx(graph, names)
     elif hasattr(graph, "edge_index"):
-        matrix = _from_pyg(graph)
+        matrix = _from_pyg(graph, n_nodes)
     elif isinstance(graph, tuple) and len(graph) == 2:
         matrix = edges_to_matrix(graph[0], graph[1], n_nodes=n_nodes)
     elif hasattr(graph, "columns"):
         matrix = _from_dataframe(graph, names)
     else:
         matrix = _from_matrix(graph)
-    if names is not None and len(names) != matrix.shape[0]:
+    if n_nodes is not None and n_nodes != matrix.shape[0]:
+        wanted = f"{n_nodes} names" if names is not None else f"n_nodes = {n_nodes} nodes"
         raise ValueError(
-            f"The graph must have one node for each of the {len(names)} names; "
-            f"got {matrix.shape[0]} nodes."
+            f"The graph must have a node for each of the {wanted}; it has {matrix.shape[0]}."
         )
     return matrix
 
@@ -78,7 +81,7 @@ def edges_to_matrix(
     edge_index: Any, weight: Any = None, *, n_nodes: int | None = None
 ) -> sp.csr_array:
     """Return directed edges (2, n_edges) with weights (n_edges,) as a matrix, duplicates summed."""
-    ends = np.asarray(edge_index)
+    ends = as_array(edge_index, "edge_index")
     if ends.ndim != 2 or ends.shape[0] != 2:
         raise ValueError(
             f"edge_index must have shape (2, n_edges): a row of sources, a row of targets; "
@@ -99,7 +102,7 @@ def edges_to_matrix(
         )
     if weight is None:
         weight = np.ones(ends.shape[1])
-    weight = as_real(np.asarray(weight), "edge weights").astype(np.float64)
+    weight = as_real(as_array(weight, "edge weights"), "edge weights").astype(np.float64)
     if weight.shape != (ends.shape[1],):
         raise ValueError(
             f"There must be one weight for each of the {ends.shape[1]} edges; "
@@ -110,42 +113,42 @@ def edges_to_matrix(
 
 def _from_matrix(graph: Any) -> sp.csr_array:
     if not sp.issparse(graph):
-        graph = np.asarray(graph)
-        if graph.ndim != 2:
-            raise ValueError(f"graph must be {FORMS}; got an array of shape {graph.shape}.")
-        graph = as_real(graph, "graph")
+        graph = as_array(graph, "graph")
+    if graph.ndim != 2:
+        raise ValueError(f"graph must be {FORMS}; got an array of shape {graph.shape}.")
     return _canonical(graph)
 
 
-def _from_dataframe(frame: Any, names: Sequence[str] | None) -> sp.csr_array:
-    columns = list(frame.columns)
-    rows = list(frame.index) if hasattr(frame, "index") else columns
-    order = columns if names is None else list(names)
-    for found, axis in ((rows, "rows"), (columns, "columns")):
-        _check_names(found, order, f"the {axis} of the DataFrame adjacency")
+def _from_dataframe(frame: Any, names: Sequence[Any] | None) -> sp.csr_array:
+    columns = _unique(frame.columns, "the columns of the DataFrame adjacency")
+    rows = columns
+    if hasattr(frame, "index"):
+        rows = _unique(frame.index, "the rows of the DataFrame adjacency")
+    order = columns if names is None else names
+    _check_match(rows, order, "the rows of the DataFrame adjacency")
+    _check_match(columns, order, "the columns of the DataFrame adjacency")
     values = as_real(np.asarray(frame), "graph")
     return _canonical(values[np.ix_(_positions(rows, order), _positions(columns, order))])
 
 
-def _from_networkx(graph: Any, names: Sequence[str] | None) -> sp.csr_array:
+def _from_networkx(graph: Any, names: Sequence[Any] | None) -> sp.csr_array:
     import networkx
 
     if names is not None:
-        _check_names(list(graph.nodes), list(names), "the nodes of the networkx graph")
+        _check_match(list(graph.nodes), names, "the nodes of the networkx graph")
     if graph.number_of_nodes() == 0:
         return _canonical(sp.csr_array((0, 0)))
-    return _canonical(networkx.to_scipy_sparse_array(graph, nodelist=names, dtype=np.float64))
+    try:
+        matrix = networkx.to_scipy_sparse_array(graph, nodelist=names, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"The weights of a networkx graph must be numbers: {error}.") from None
+    return _canonical(matrix)
 
 
-def _from_pyg(data: Any) -> sp.csr_array:
-    weight = getattr(data, "edge_weight", None)
-    if weight is None:
-        attributes = getattr(data, "edge_attr", None)
-        is_one_number_each = (
-            attributes is not None and np.asarray(attributes).size == np.shape(data.edge_index)[1]
-        )
-        weight = np.asarray(attributes).reshape(-1) if is_one_number_each else None
-    return edges_to_matrix(data.edge_index, weight, n_nodes=data.num_nodes)
+def _from_pyg(data: Any, n_nodes: int | None) -> sp.csr_array:
+    if n_nodes is None:
+        n_nodes = getattr(data, "num_nodes", None)
+    return edges_to_matrix(data.edge_index, getattr(data, "edge_weight", None), n_nodes=n_nodes)
 
 
 def _canonical(matrix: Any) -> sp.csr_array:
@@ -154,10 +157,9 @@ def _canonical(matrix: Any) -> sp.csr_array:
         raise ValueError(f"graph must be square (n_nodes, n_nodes); got shape {matrix.shape}.")
     if matrix.shape[0] == 0:
         raise ValueError("graph must have at least one node; got an empty graph.")
-    graph = sp.csr_array(matrix, copy=True)
-    graph.data = as_real(graph.data, "graph weights").astype(np.float64)
-    graph.sum_duplicates()
-    check_finite(graph.data, "graph weights")
+    if isinstance(matrix, np.ndarray):
+        matrix = sp.coo_array(as_real(matrix, "graph weights").astype(np.float64))
+    graph = as_finite_csr(matrix, "graph weights")
     graph.eliminate_zeros()
     with np.errstate(over="ignore"):
         row_weight = abs(graph).sum(axis=1)
@@ -170,12 +172,21 @@ def _canonical(matrix: Any) -> sp.csr_array:
     return graph
 
 
-def _check_names(found: list, wanted: list, where: str) -> None:
+def _unique(names: Any, what: str) -> list:
+    """Return names as a list, refusing one that stands there twice."""
+    if isinstance(names, str) or not hasattr(names, "__iter__"):
+        raise TypeError(f"{what} must be a sequence of names; got {describe(names)}.")
+    found = list(names)
     if len(set(found)) != len(found):
-        repeated = next(name for name in found if found.count(name) > 1)
-        raise ValueError(f"Names must be unique; {where} hold {repeated!r} more than once.")
-    missing = [name for name in wanted if name not in set(found)]
-    unknown = [name for name in found if name not in set(wanted)]
+        repeated = next(name for place, name in enumerate(found) if name in found[:place])
+        raise ValueError(f"Names must be unique; {what} hold {repeated!r} more than once.")
+    return found
+
+
+def _check_match(found: list, wanted: Sequence[Any], where: str) -> None:
+    known, asked = set(found), set(wanted)
+    missing = [name for name in wanted if name not in known]
+    unknown = [name for name in found if name not in asked]
     if missing or unknown:
         parts = [
             f"{len(names)} {what} (first: {names[0]!r})"
@@ -185,6 +196,6 @@ def _check_names(found: list, wanted: list, where: str) -> None:
         raise ValueError(f"Names must match: {where} have {' and '.join(parts)}.")
 
 
-def _positions(found: list, wanted: list) -> list[int]:
+def _positions(found: list, wanted: Sequence[Any]) -> list[int]:
     place = {name: i for i, name in enumerate(found)}
     return [place[name] for name in wanted]

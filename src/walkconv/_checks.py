@@ -1,8 +1,9 @@
 """Checks at the door: what must hold, what came, what to do."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import scipy.sparse as sp
@@ -53,17 +54,30 @@ def check_option(value: Any, name: str, options: Sequence[str]) -> str:
 
 def check_table(X: Any, name: str = "X") -> np.ndarray | sp.csc_array:
     """Return a finite numeric table (n_samples, n_nodes): an array as it came, or sparse as CSC."""
-    table = sp.csc_array(X) if sp.issparse(X) else np.asanyarray(X)
+    table = X if sp.issparse(X) else as_array(X, name)
     if table.ndim != 2:
         raise ValueError(
             f"{name} must have two dimensions (n_samples, n_nodes); got shape {table.shape}."
         )
-    if not isinstance(table, np.ndarray):
-        check_finite(as_real(table.data, name), name)
-        return table
+    if sp.issparse(table):
+        return sp.csc_array(as_finite_csr(table, name))
     table = as_real(table, name)
     check_finite(table, name)
     return table
+
+
+def as_array(values: Any, name: str) -> np.ndarray:
+    """Return anything array-like as an array, without a copy where there need be none."""
+    if isinstance(values, np.ma.MaskedArray):
+        raise TypeError(f"{name} must not be a masked array. Fill it, with NaN or a value, first.")
+    if hasattr(values, "detach"):  # a tensor that records gradients
+        values = values.detach()
+    try:
+        return np.asarray(values)
+    except (TypeError, ValueError, RuntimeError, OverflowError) as error:
+        raise TypeError(
+            f"{name} must be an array of numbers; got {describe(values)}: {error}."
+        ) from None
 
 
 def as_real(values: np.ndarray, name: str) -> np.ndarray:
@@ -71,14 +85,27 @@ def as_real(values: np.ndarray, name: str) -> np.ndarray:
     if values.dtype.kind in "biuf":
         return values
     if values.dtype.kind == "O" and not any(isinstance(value, str) for value in values.flat):
-        try:
+        with suppress(TypeError, ValueError, OverflowError):
             return values.astype(np.float64)
-        except (TypeError, ValueError):
-            pass
     raise TypeError(
         f"{name} must hold real numbers; got an array of {values.dtype}. "
         "Encode text and categories as numbers first."
     )
+
+
+def as_finite_csr(matrix: Any, name: str) -> sp.csr_array:
+    """Return a sparse matrix as float64 CSR of its own, duplicates summed, indices sorted."""
+    as_real(np.empty(0, dtype=matrix.dtype), name)
+    # Small integers are converted before duplicates are summed: afterwards they have wrapped.
+    result = sp.csr_array(matrix.astype(np.float64), copy=True)
+    with np.errstate(over="ignore"):
+        result.sum_duplicates()
+    is_bad = ~np.isfinite(result.data)
+    if is_bad.any():
+        first = int(np.flatnonzero(is_bad)[0])
+        row = int(np.searchsorted(result.indptr, first, side="right")) - 1
+        _refuse(name, result.data[first], (row, result.indices[first]))
+    return result
 
 
 def check_finite(values: np.ndarray, name: str) -> None:
@@ -91,13 +118,14 @@ def check_finite(values: np.ndarray, name: str) -> None:
         is_bad = ~np.isfinite(block)
         if is_bad.any():
             where = np.argwhere(is_bad)[0]
-            came = block[tuple(where)]
-            where[0] += start
-            place = ", ".join(str(i) for i in where)
-            raise ValueError(
-                f"{name} must be finite; got {came} at position ({place}). "
-                "Drop or impute such values first."
-            )
+            _refuse(name, block[tuple(where)], (where[0] + start, *where[1:]))
+
+
+def _refuse(name: str, came: Any, place: tuple[int, ...]) -> NoReturn:
+    raise ValueError(
+        f"{name} must be finite; got {came} at position ({', '.join(map(str, place))}). "
+        "Drop or impute such values first."
+    )
 
 
 def describe(value: Any) -> str:

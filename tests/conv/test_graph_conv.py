@@ -34,7 +34,7 @@ def problem(
     index = torch.randint(-1, n_in, tables, generator=draw)
     if n_nodes > 1:
         index[..., 1, :] = -1
-    if n_slots > 1:
+    if n_slots > 1 and n_nodes > 0:
         index[..., 0, 1] = index[..., 0, 0]
 
     def normal(*shape):
@@ -124,24 +124,62 @@ def test_numpy_tables_and_small_integers():
     expected = graph_conv(x, index, weight, bias, scale)
     found = graph_conv(x, index.numpy().astype(np.int32), weight, bias, scale.numpy())
     torch.testing.assert_close(found, expected)
+    backwards = index.numpy()[::-1].copy()[::-1]
+    backwards.flags.writeable = False
+    for table in (backwards, backwards.astype(">i8"), backwards.astype(np.int8)):
+        torch.testing.assert_close(graph_conv(x, table, weight, bias, scale), expected)
 
 
 def test_input_that_is_not_contiguous(each_engine):
     x, index, weight, bias, scale = problem(scaled=True)
-    found = graph_conv(
-        x.transpose(0, 2).contiguous().transpose(0, 2),
-        index.t().contiguous().t(),
-        weight.permute(2, 1, 0).contiguous().permute(2, 1, 0),
-        bias,
-        scale.t().contiguous().t(),
-    )
-    torch.testing.assert_close(found, graph_conv(x, index, weight, bias, scale))
-    wide = torch.randn(3, 7, 4, dtype=torch.float64, requires_grad=True)
-    found = graph_conv(wide[..., ::2], index, weight).mean(dim=(0, 1)).sum()
-    expected = define_graph_conv(wide[..., ::2], index, weight, None, None).mean(dim=(0, 1)).sum()
-    torch.testing.assert_close(
-        torch.autograd.grad(found, wide)[0], torch.autograd.grad(expected, wide)[0]
-    )
+
+    def strided(tensor):
+        """The same values, every second element of a larger tensor laid out backwards."""
+        order = tuple(reversed(range(tensor.ndim)))
+        return tensor.detach().permute(order).repeat_interleave(2, dim=0)[::2].permute(order)
+
+    arguments = [
+        strided(t).requires_grad_(t.requires_grad) for t in (x, index, weight, bias, scale)
+    ]
+    assert not any(t.is_contiguous() for t in arguments)
+    assert_equals_definition(arguments)
+    cotangent = torch.randn(5, 7, 3, dtype=x.dtype).permute(2, 1, 0)
+    found = torch.autograd.grad(graph_conv(*arguments), arguments[0], cotangent)
+    expected = torch.autograd.grad(define_graph_conv(*arguments), arguments[0], cotangent)
+    torch.testing.assert_close(found, expected)
+
+
+@pytest.mark.parametrize("empty", ["n_samples", "n_in", "n_nodes", "n_slots", "c_in", "c_out"])
+def test_dimensions_of_size_zero(each_engine, empty):
+    if empty != "n_in":
+        assert_equals_definition(problem(**{empty: 0}))
+        return
+    x, index, weight, bias, _ = problem()
+    out = graph_conv(x[:, :0], torch.full_like(index, -1), weight, bias)
+    torch.testing.assert_close(out, bias.expand(3, 7, 5))
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_sums_of_16_bit_numbers_keep_growing(dtype):
+    x = torch.ones(4096, 1, 1, dtype=dtype)
+    weight = torch.ones(1, 1, 1, dtype=dtype, requires_grad=True)
+    graph_conv(x, torch.zeros(4096, 1, 1, dtype=torch.int64), weight).sum().backward()
+    assert weight.grad is not None
+    assert weight.grad.item() == 4096
+
+
+def test_autocast_runs_in_the_type_of_the_weight():
+    x, index, weight, bias, _ = problem(dtype=torch.float32)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        found = graph_conv(x.bfloat16(), index, weight, bias)
+    torch.testing.assert_close(found, graph_conv(x.bfloat16().float(), index, weight, bias))
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_forward_mode_is_refused_rather_than_zero():
+    x, index, weight, bias, _ = problem()
+    with pytest.raises(NotImplementedError, match="no forward-mode derivative"):
+        torch.func.jvp(lambda w: graph_conv(x, index, w, bias), (weight,), (weight,))
 
 
 @pytest.mark.parametrize("per_sample", [False, True])
@@ -194,13 +232,23 @@ def test_vmap(batched):
     arguments = [x[0] if batched == "weight" else x, index, weight, bias, scale]
     if per_sample[2]:
         arguments[2] = torch.randn(4, *weight.shape, dtype=weight.dtype)
-    dims = tuple(0 if each else None for each in per_sample)
-    found = torch.func.vmap(graph_conv, in_dims=dims)(*arguments)
+    # The mapped axis is moved to second place: a rule that always takes the first would fail.
+    moved = [a.movedim(0, 1) if each else a for a, each in zip(arguments, per_sample, strict=True)]
+    dims = tuple(1 if each else None for each in per_sample)
+    found = torch.func.vmap(graph_conv, in_dims=dims)(*moved)
     one_by_one = [
         graph_conv(*(a[i] if each else a for a, each in zip(arguments, per_sample, strict=True)))
         for i in range(4)
     ]
     torch.testing.assert_close(found, torch.stack(one_by_one))
+
+
+def test_vmap_over_tables_per_sample():
+    _, index, weight, bias, _ = problem(per_sample=True)
+    x = torch.randn(4, 3, 7, 2, dtype=torch.float64)
+    found = torch.func.vmap(lambda x: graph_conv(x, index, weight.detach(), bias.detach()))(x)
+    expected = torch.stack([define_graph_conv(each, index, weight, bias, None) for each in x])
+    torch.testing.assert_close(found, expected)
 
 
 def test_batched_gradients():
@@ -248,6 +296,13 @@ X, INDEX, WEIGHT = torch.zeros(2, 3, 1), torch.zeros(3, 2, dtype=torch.int64), t
             "x must be a floating-point tensor; got nd",
         ),
         ((X.long(), INDEX, WEIGHT), TypeError, "floating-point tensor; got torch.int64"),
+        ((X, INDEX, [1.0]), TypeError, "weight must be a floating-point tensor; got"),
+        ((X, INDEX, WEIGHT.numpy()), TypeError, "weight must be a floating-point tensor; got nd"),
+        ((X, INDEX, WEIGHT, 0.5), TypeError, "bias must be a floating-point tensor; got 0.5"),
+        ((X.to_sparse(), INDEX, WEIGHT), TypeError, "x must be a dense tensor"),
+        ((X[0], INDEX[0], WEIGHT), ValueError, r"index must have shape .*; got \(2,\)"),
+        ((X, INDEX, WEIGHT, None, "x"), TypeError, "scale must hold real numbers; got 'x'"),
+        ((X, INDEX, WEIGHT, None, INDEX * 1j), TypeError, "scale must hold real numbers"),
         ((X[0, 0], INDEX, WEIGHT), ValueError, r"\(..., n_nodes, c_in\); got \(1,\)"),
         ((X, INDEX.float(), WEIGHT), TypeError, "index must hold integers .*; got torch.float32"),
         ((X, [[0, 1]], WEIGHT), TypeError, "index must hold integers"),

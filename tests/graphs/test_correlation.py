@@ -151,6 +151,12 @@ def test_binary_tables_equal_numpy(X):
         ),
         (np.array([[1, 2], [np.inf, 3]]), {}, ValueError, r"got inf at position \(1, 0\)"),
         (sp.csr_array([[1, np.nan], [2, 3]]), {}, ValueError, "X must be finite; got nan"),
+        (
+            np.ma.masked_array([[1.0, 2], [3, 4]], mask=np.eye(2)),
+            {},
+            TypeError,
+            "X must not be a masked array",
+        ),
         (np.ones(3), {}, ValueError, r"two dimensions \(n_samples, n_nodes\); got shape \(3,\)"),
         (np.ones((1, 3)), {}, ValueError, "at least 2 rows to correlate its columns; got 1"),
         (np.ones((3, 0)), {}, ValueError, "at least one column; got none"),

@@ -19,7 +19,9 @@ INSTRUCTION_SETS = ("portable", "avx2", "avx512")
 DTYPES = {torch.float32: 0, torch.float64: 1}
 
 DIRECT_SAMPLES = 16
-"""From so many tables, one per sample, gradients are owned by samples: no reverse list is built."""
+"""With fewer samples the gradient of x is always split by nodes, through a reverse list."""
+DIRECT_BYTES = 2**18
+"""A sample larger than this does not stay in the cache while one thread adds to it."""
 
 _FOLDER = Path(__file__).parent / "kernel"
 _int, _int64, _pointer = ctypes.c_int, ctypes.c_int64, ctypes.c_void_p
@@ -117,7 +119,7 @@ class NativeEngine:
         ]
         arrays = [_contiguous(t) for t in (x, index, weight, scale, grad)]
         start = slot = None
-        if wants_x and (index.ndim == 2 or len(index) < DIRECT_SAMPLES):
+        if wants_x and _needs_reverse_list(x, index):
             start, slot = self._reverse_list(index, x.shape[1])
         status = self.kernel.walkconv_backward(
             *self._settings(x, index, weight), *map(_address, (*arrays, start, slot, *grads))
@@ -149,6 +151,7 @@ class NativeEngine:
         return kept[1]
 
     def _build_reverse_list(self, index: Tensor, n_in: int) -> tuple[Tensor, Tensor]:
+        table = index.contiguous()
         n_nodes, n_slots = index.shape[-2:]
         n_tables = len(index) if index.ndim == 3 else 1
         n_starts = self.kernel.walkconv_reverse_starts(n_in, n_slots)
@@ -157,7 +160,7 @@ class NativeEngine:
         status = self.kernel.walkconv_reverse_list(
             torch.get_num_threads(),
             *(n_tables, n_nodes, n_in, n_slots),
-            *map(_address, (index.contiguous(), start, slot)),
+            *map(_address, (table, start, slot)),
         )
         _check(status)
         return start, slot
@@ -165,6 +168,13 @@ class NativeEngine:
 
 _REVERSE_LISTS = WeakTensorKeyDictionary()
 """Table -> ((its version, n_in), reverse list). A table changed in place has a new version."""
+
+
+def _needs_reverse_list(x: Tensor, index: Tensor) -> bool:
+    """Tell by the shapes alone, since the last bits of the gradient depend on it."""
+    n_samples, n_in, c_in = x.shape
+    is_large = n_in * c_in * x.element_size() > DIRECT_BYTES
+    return n_samples < DIRECT_SAMPLES or (index.ndim == 2 and is_large)
 
 
 def _contiguous(tensor: Tensor | None) -> Tensor | None:

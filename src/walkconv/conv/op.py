@@ -1,10 +1,12 @@
 """The convolution as an operator of torch: checks, autograd, vmap and compile around an engine."""
 
+import math
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.autograd import forward_ad
 
 from walkconv._checks import describe
 from walkconv.conv.engines import engine_for
@@ -20,7 +22,8 @@ def graph_conv(
     """Return the convolution of node features with weights shared by rank.
 
     ``out[m, i, f] = bias[f] + sum_j sum_c weight[j, c, f] * scale[i, j] * x[m, index[i, j], c]``,
-    the paper's Conv1 without and Conv2 with `scale`. Nothing of size (M, N, p, c_in) is kept.
+    the paper's Conv1 without and Conv2 with `scale`. Nothing of size (M, N, p, c_in) is kept. It
+    has a reverse-mode derivative of first order. Under autocast it runs in the type of `weight`.
 
     Parameters
     ----------
@@ -50,29 +53,48 @@ def graph_conv(
             [ 60.],
             [100.]])
     """
+    _check_tensors(x, weight, bias)
+    if torch.is_autocast_enabled(x.device.type):
+        x = x.to(weight.dtype)
     index, scale = _as_tables(x, index, scale)
     _check_shapes(x, index, weight, bias, scale)
-    samples, (n_in, c_in) = x.shape[:-2], x.shape[-2:]
-    flat_x = x.reshape(-1, n_in, c_in)
+    samples = x.shape[:-2]
+    n_samples = math.prod(samples)
+    flat_x = x.reshape(n_samples, *x.shape[-2:])
     if index.ndim > 2:
-        index = index.reshape(-1, *index.shape[-2:])
+        index = index.reshape(n_samples, *index.shape[-2:])
         scale = None if scale is None else scale.reshape(index.shape)
     out = _graph_conv(flat_x, index, weight, bias, scale)
     return out.reshape(*samples, *out.shape[-2:])
 
 
-def _as_tables(x: Any, index: Any, scale: Any) -> tuple[Tensor, Tensor | None]:
-    if not isinstance(x, Tensor) or not x.dtype.is_floating_point:
-        came = x.dtype if isinstance(x, Tensor) else describe(x)
-        raise TypeError(f"x must be a floating-point tensor; got {came}.")
-    if isinstance(index, np.ndarray):
-        index = torch.from_numpy(index)
+def _check_tensors(x: Any, weight: Any, bias: Any) -> None:
+    for name, tensor in (("x", x), ("weight", weight), ("bias", bias)):
+        if tensor is None and name == "bias":
+            continue
+        if not isinstance(tensor, Tensor) or not tensor.dtype.is_floating_point:
+            came = tensor.dtype if isinstance(tensor, Tensor) else describe(tensor)
+            raise TypeError(f"{name} must be a floating-point tensor; got {came}.")
+        if tensor.layout != torch.strided:
+            raise TypeError(f"{name} must be a dense tensor; got one of {tensor.layout}.")
+        if forward_ad._current_level >= 0 and forward_ad.unpack_dual(tensor).tangent is not None:
+            raise NotImplementedError(
+                "graph_conv has no forward-mode derivative. Use reverse mode: autograd, backward()."
+            )
+
+
+def _as_tables(x: Tensor, index: Any, scale: Any) -> tuple[Tensor, Tensor | None]:
+    if isinstance(index, np.ndarray) and index.dtype.kind in "iu":
+        index = torch.tensor(index.astype(np.int64))
     if not isinstance(index, Tensor) or index.dtype not in (torch.int64, torch.int32):
         came = index.dtype if isinstance(index, Tensor) else describe(index)
         raise TypeError(f"index must hold integers (int64 or int32); got {came}.")
     index = index.to(device=x.device, dtype=torch.int64)
+    if isinstance(scale, np.ndarray) and scale.dtype.kind in "iuf":
+        scale = torch.tensor(scale.astype(np.float64))
     if scale is not None:
-        scale = torch.as_tensor(scale)
+        if not isinstance(scale, Tensor) or scale.dtype.is_complex:
+            raise TypeError(f"scale must hold real numbers; got {describe(scale)}.")
         if scale.requires_grad:
             raise ValueError("scale must not require a gradient: it is a constant. Detach it.")
         scale = scale.to(device=x.device, dtype=x.dtype)
@@ -84,7 +106,7 @@ def _check_shapes(
 ) -> None:
     if x.ndim < 2:
         raise ValueError(f"x must have shape (..., n_nodes, c_in); got {tuple(x.shape)}.")
-    if index.ndim != 2 and index.shape[:-2] != x.shape[:-2]:
+    if index.ndim < 2 or (index.ndim > 2 and index.shape[:-2] != x.shape[:-2]):
         raise ValueError(
             f"index must have shape (n_nodes, p), or one table for each of the samples "
             f"{tuple(x.shape[:-2])} of x; got {tuple(index.shape)}."
@@ -122,12 +144,19 @@ def _check_range(index: Tensor, n_in: int) -> None:
         )
 
 
+def _is_empty(x: Tensor, index: Tensor, weight: Tensor) -> bool:
+    return 0 in (*x.shape, *weight.shape, index.shape[-2])
+
+
 @torch.library.custom_op("walkconv::graph_conv", mutates_args=())
 def _graph_conv(
     x: Tensor, index: Tensor, weight: Tensor, bias: Tensor | None, scale: Tensor | None
 ) -> Tensor:
     # The range is looked at here and not at the door: only here are there values under compile.
     _check_range(index, x.shape[1])
+    if _is_empty(x, index, weight):
+        out = x.new_zeros(x.shape[0], index.shape[-2], weight.shape[2])
+        return out if bias is None else out.add_(bias)
     return engine_for(x).forward(x.contiguous(), index, weight, bias, scale)
 
 
@@ -142,6 +171,8 @@ def _graph_conv_backward(
     wants_weight: bool,
     wants_bias: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
+    if _is_empty(x, index, weight):
+        return x.new_zeros(x.shape), x.new_zeros(weight.shape), grad.sum((0, 1))
     wanted = wants_x, wants_weight, wants_bias
     return engine_for(x).backward(grad.contiguous(), x.contiguous(), index, weight, scale, *wanted)
 

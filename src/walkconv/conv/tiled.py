@@ -42,19 +42,21 @@ def backward(
     """Return the gradients of x, weight and bias, empty where they are not wanted."""
     n_slots, c_in, c_out = weight.shape
     filters = weight.reshape(n_slots * c_in, c_out)
-    grad_x = x.new_zeros(x.shape) if wants_x else x.new_empty(0)
-    grad_weight = x.new_zeros(weight.shape) if wants_weight else x.new_empty(0)
+    # Sums of 16-bit numbers stop growing at a few hundred: they are kept in 32 bits.
+    sums = torch.promote_types(x.dtype, torch.float32)
+    grad_x = x.new_zeros(x.shape, dtype=sums) if wants_x else x.new_empty(0)
+    grad_weight = x.new_zeros(weight.shape, dtype=sums) if wants_weight else x.new_empty(0)
     grad_bias = grad.sum((0, 1)) if wants_bias else x.new_empty(0)
     for samples, nodes in _tiles(x, index):
         table, factor = _tables(index, scale, samples, nodes)
         grad_tile = grad[samples, nodes].reshape(-1, c_out)
         if wants_weight:
             gathered = _gather(x[samples], table, factor).view(-1, n_slots * c_in)
-            grad_weight.view(-1, c_out).addmm_(gathered.t(), grad_tile)
+            grad_weight.view(-1, c_out).addmm_(gathered.t().to(sums), grad_tile.to(sums))
         if wants_x:
             spread = (grad_tile @ filters.t()).view(-1, *table.shape, c_in)
-            _scatter(grad_x[samples], table, _masked(spread, table, factor))
-    return grad_x, grad_weight, grad_bias
+            _scatter(grad_x[samples], table, _masked(spread, table, factor).to(sums))
+    return grad_x.to(x.dtype), grad_weight.to(x.dtype), grad_bias
 
 
 def _tiles(x: Tensor, index: Tensor) -> Iterator[tuple[slice, slice]]:

@@ -2,10 +2,9 @@
 
 from typing import Any
 
-import numpy as np
 import scipy.sparse as sp
 
-from walkconv._adapters import edges_to_matrix
+from walkconv._adapters import as_graph, edges_to_matrix
 
 
 def graph_from_edges(
@@ -46,8 +45,4 @@ def graph_from_edges(
     graph = edges_to_matrix(edge_index, weight, n_nodes=n_nodes)
     if directed:
         return graph
-    both = sp.csr_array(graph + graph.T)
-    both.setdiag(graph.diagonal())
-    both.eliminate_zeros()
-    both.sort_indices()
-    return both.astype(np.float64)
+    return as_graph(graph + graph.T - sp.diags_array(graph.diagonal()))

@@ -125,10 +125,12 @@ NAME(prefetch)(const REAL *const *values, int64_t n, int64_t length)
 }
 
 /* Rows first .. first + rows of a product, rows <= tile_rows:
- * target = base + row @ panel, or, if adds, target += factor * (row @ panel). */
+ * target = base + row @ panel, or, if adds, target += factor * (row @ panel).
+ * `wanted` (n_runs, ROWS), if not NULL, are the sources to ask for meanwhile: few at
+ * a time, as a core fetches only some twenty lines at once. */
 static ALWAYS_INLINE void
 NAME(tile)(const int tile_rows, const int nv, const int adds, const struct NAME(product) *a,
-           int64_t first, int64_t rows)
+           int64_t first, int64_t rows, const REAL *const *wanted)
 {
     VECTOR sum[8][3];
     UNROLL
@@ -145,6 +147,10 @@ NAME(tile)(const int tile_rows, const int nv, const int adds, const struct NAME(
         UNROLL
         for (int i = 0; i < tile_rows; i++)
             row[i] = source[i];
+        if (wanted) {
+            NAME(prefetch)(wanted, tile_rows, run);
+            wanted += ROWS;
+        }
         for (int64_t k = 0; k < run; k++, panel += nv) {
             UNROLL
             for (int i = 0; i < tile_rows; i++)
@@ -186,12 +192,12 @@ NAME(tile)(const int tile_rows, const int nv, const int adds, const struct NAME(
         for (int64_t i = 0; i < rows; i += TILE_ROWS(nv)) {                                    \
             const int64_t next = i + TILE_ROWS(nv);                                            \
             const REAL *const *wanted = next < rows ? a->source + next : a->ahead;             \
-            for (int64_t q = 0; a->prefetch && wanted && q < a->n_runs; q++)                   \
-                NAME(prefetch)(wanted + q * ROWS, TILE_ROWS(nv), a->run);                      \
+            if (!a->prefetch)                                                                  \
+                wanted = NULL;                                                                 \
             if (a->base)                                                                       \
-                NAME(tile)(TILE_ROWS(nv), nv, 0, a, i, rows - i);                              \
+                NAME(tile)(TILE_ROWS(nv), nv, 0, a, i, rows - i, wanted);                      \
             else                                                                               \
-                NAME(tile)(TILE_ROWS(nv), nv, 1, a, i, rows - i);                              \
+                NAME(tile)(TILE_ROWS(nv), nv, 1, a, i, rows - i, wanted);                      \
         }                                                                                      \
     }
 DEFINE_PRODUCT(NAME(product_1), 1)

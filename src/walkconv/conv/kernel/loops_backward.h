@@ -8,7 +8,7 @@
  * sums fixed by the shapes, and these are added in order. */
 
 /* Rows (M * N) of grad_out that meet one chunk of gathered x in grad_weight. */
-enum { NAME(block_rows) = 128 };
+enum { NAME(block_rows) = 64 };
 
 /* Columns of (p, d) gathered at a time in grad_weight, if they are gathered. */
 enum { NAME(gather_columns) = 512 / sizeof(REAL) };
@@ -79,11 +79,14 @@ static void NAME(grad_x_block)(const struct NAME(backward_plan) *plan, int64_t i
     const int64_t nodes = min64(BLOCK_NODES, a->n_in - block * BLOCK_NODES);
     REAL *grad_x = (REAL *)a->grad_x + (sample * a->n_in + block * BLOCK_NODES) * d;
 
+    /* No more rows than a core can fetch at once, if they are to be fetched. */
+    const int64_t most = plan->prefetch_grad ? ROWS / 2 : ROWS;
+
     for (int64_t j = 0; j < nodes * d; j++)
         grad_x[j] = 0;
     for (int64_t r = 0; r < p; r++)
-        for (int64_t first = start[r]; first < start[r + 1]; first += ROWS) {
-            const int64_t rows = min64(ROWS, start[r + 1] - first);
+        for (int64_t first = start[r]; first < start[r + 1]; first += most) {
+            const int64_t rows = min64(most, start[r + 1] - first);
             const int64_t *slot = slots + first;
             for (int64_t i = 0; i < rows; i++) {
                 b->source[i] = grad_out + (slot[i] >> BLOCK_BITS) * f;
@@ -91,10 +94,10 @@ static void NAME(grad_x_block)(const struct NAME(backward_plan) *plan, int64_t i
             }
             for (int64_t i = 0; scale && i < rows; i++)
                 b->factor[i] = scale[(slot[i] >> BLOCK_BITS) * p + r];
-            if (plan->prefetch_grad && first + rows + ROWS <= start[p]) {
-                for (int64_t i = 0; i < ROWS; i++)
+            if (plan->prefetch_grad && first + rows + most <= start[p]) {
+                for (int64_t i = 0; i < most; i++)
                     b->ahead[i] = grad_out + (slot[rows + i] >> BLOCK_BITS) * f;
-                NAME(prefetch)(b->ahead, ROWS, f);
+                NAME(prefetch)(b->ahead, most, f);
             }
             NAME(add_products)(plan, b, rows, p * f, r * f, d, NULL);
         }
