@@ -11,6 +11,8 @@ SMALL = {
     "max_iter": 12,
     "batch_size": 16,
     "learning_rate": 0.02,
+    "dropout": 0.2,
+    "n_members": 1,
     "random_state": 0,
 }
 

@@ -170,7 +170,8 @@ X = np.random.default_rng(0).normal(size=(40, 6))
 y = X @ np.arange(6)
 
 def fit(checkpoint, model):
-    settings = {"max_iter": 120, "batch_size": 16, "early_stopping": True, "n_iter_no_change": 120}
+    settings = {"n_members": 1, "max_iter": 120, "batch_size": 16}
+    settings |= {"early_stopping": True, "n_iter_no_change": 120}
     estimator = GraphCNNRegressor("FC8", checkpoint=checkpoint, random_state=0, **settings)
     estimator.fit(X, y).save(model)
 

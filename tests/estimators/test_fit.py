@@ -212,7 +212,7 @@ def test_bad_settings(regressor, table, values, settings, error, message):
 
 
 def test_one_validation_row_is_too_few(regressor, table, values):
-    with pytest.raises(ValueError, match="at least two validation rows; got 1. Raise"):
+    with pytest.raises(ValueError, match=r"at least two validation rows; got 1\. Raise"):
         regressor.fit(table, values, validation_data=(table[:1], values[:1]))
 
 

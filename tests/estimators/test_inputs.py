@@ -97,6 +97,12 @@ def known_graph():
     return graph_from_edges([sources, targets], np.arange(1.0, 7.0))
 
 
+def networkx_by_number():
+    graph = nx.Graph()
+    graph.add_weighted_edges_from((node, node - 1, node) for node in range(6, 0, -1))
+    return graph
+
+
 KNOWN = {
     "sparse": known_graph,
     "array": lambda: known_graph().toarray(),
@@ -106,9 +112,7 @@ KNOWN = {
     "networkx by name": lambda: nx.relabel_nodes(
         nx.from_scipy_sparse_array(known_graph()), dict(enumerate(NAMES))
     ),
-    "networkx by number": lambda: nx.from_edgelist(
-        [(6, 5), (5, 4), (4, 3), (2, 3), (1, 2), (0, 1)]
-    ),
+    "networkx by number": networkx_by_number,
 }
 
 
@@ -122,10 +126,7 @@ KNOWN = {
 def test_a_known_graph_is_used_as_it_is(regressor, table, values, form, is_named):
     X = pd.DataFrame(table, columns=NAMES) if is_named else table
     model = regressor.set_params(graph=KNOWN[form](), max_iter=1).fit(X, values)
-    expected = known_graph().toarray()
-    if form == "networkx by number":
-        expected = (expected != 0).astype(float)
-    np.testing.assert_array_equal(model.graph_.toarray(), expected)
+    np.testing.assert_array_equal(model.graph_.toarray(), known_graph().toarray())
 
 
 def test_edges_may_leave_out_the_last_nodes(regressor, table, values):

@@ -5,7 +5,13 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from walkconv import GraphCNNClassifier, GraphCNNRegressor
 
-SMALL = {"batch_size": 64, "learning_rate": 0.02, "dropout": 0.0, "random_state": 0}
+SMALL = {
+    "batch_size": 64,
+    "learning_rate": 0.02,
+    "dropout": 0.0,
+    "n_members": 1,
+    "random_state": 0,
+}
 BY_BATCHES = (
     "Rows are drawn in shuffled batches, and repeated rows fall into other batches than one row "
     "with the same weight; only a weight of 0 is exact, and tested on its own."

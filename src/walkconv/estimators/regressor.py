@@ -38,7 +38,7 @@ class GraphCNNRegressor(RegressorMixin, GraphCNN):
         deviations are then pulled in smoothly, ``z / sqrt(1 + (z / clip)^2)``. None leaves them.
     normalization : "batch" or None, default "batch"
         Batch normalisation of the fully connected layers.
-    dropout, conv_dropout : float, default 0.2 and 0
+    dropout, conv_dropout : float, default 0.5 and 0
         Chance that a unit of a fully connected layer, or a column after a convolution, is left
         out in training.
     solver : "adamw", "adam" or "rmsprop", default "adamw"
@@ -61,7 +61,7 @@ class GraphCNNRegressor(RegressorMixin, GraphCNN):
         Share of the training rows held out by `early_stopping`.
     n_iter_no_change : int, default 10
         Patience of `early_stopping`, in epochs.
-    n_members : int, default 1
+    n_members : int, default 3
         Networks trained from different seeds on one graph; their predictions are averaged.
     warm_start : bool, default False
         Whether another `fit` continues with the graph, the scaling and the weights of the last.
@@ -105,7 +105,7 @@ class GraphCNNRegressor(RegressorMixin, GraphCNN):
     >>> from walkconv import GraphCNNRegressor
     >>> X = np.random.default_rng(0).normal(size=(300, 8)).cumsum(axis=1)  # neighbours agree
     >>> y = np.abs(X[:, 3] - X[:, 4])
-    >>> model = GraphCNNRegressor("C4-FC32", learning_rate=0.01, random_state=0)
+    >>> model = GraphCNNRegressor("C4-FC32", learning_rate=0.01, random_state=0, dropout=0.1)
     >>> bool(model.fit(X[:200], y[:200]).score(X[200:], y[200:]) > 0.5)
     True
     """
@@ -122,7 +122,7 @@ class GraphCNNRegressor(RegressorMixin, GraphCNN):
         weighting: Literal["rank", "signed_visits"] = "rank",
         clip: float | None = 3.0,
         normalization: Literal["batch"] | None = "batch",
-        dropout: float = 0.2,
+        dropout: float = 0.5,
         conv_dropout: float = 0.0,
         solver: Literal["adamw", "adam", "rmsprop"] = "adamw",
         learning_rate: float = 1e-3,
@@ -132,7 +132,7 @@ class GraphCNNRegressor(RegressorMixin, GraphCNN):
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         n_iter_no_change: int = 10,
-        n_members: int = 1,
+        n_members: int = 3,
         warm_start: bool = False,
         checkpoint: str | os.PathLike | None = None,
         device: Any = "auto",
