@@ -173,6 +173,39 @@ def test_bad_input(X, settings, error, message):
         correlation_graph(X, **settings)
 
 
+def test_a_value_far_down_a_long_table_is_found():
+    X = np.zeros((2**21 + 5, 2), dtype=np.float32)
+    X[-2, 1] = np.nan
+    with pytest.raises(ValueError, match=r"got nan at position \(2097155, 1\)"):
+        correlation_graph(X)
+
+
+def test_small_correlations_are_kept_and_none_exceeds_one(rng):
+    X = rng.normal(size=(100_000, 2))
+    X[:, 1] += 1e-4 * X[:, 0]
+    assert correlation_graph(X)[0, 1] == pytest.approx(np.corrcoef(X.T)[0, 1])
+    same = np.repeat(rng.normal(size=(31, 1)), 50, axis=1) * rng.uniform(1, 2, 50)
+    assert np.abs(correlation_graph(same).toarray()).max() == 1
+
+
+def test_correlations_that_differ_by_rounding_are_tied(rng):
+    X = rng.normal(size=(50, 1)) * np.r_[1.0, rng.uniform(1, 2, 40)]  # all the same but for scale
+    graph = correlation_graph(X, n_edges=3)
+    np.testing.assert_array_equal(graph[[30]].indices, [0, 1, 2, 30])
+
+
+def test_the_warning_points_at_the_caller():
+    with pytest.warns(UserWarning, match="constant") as caught:
+        correlation_graph(np.ones((3, 2)))
+    assert caught[0].filename == __file__
+
+
+def test_integers_of_few_bits_do_not_wrap():
+    X = sp.coo_array((np.array([100, 100, 50, 1], np.int8), ([0, 0, 1, 2], [0, 0, 0, 1])), (3, 2))
+    expected = np.corrcoef(np.array([[200.0, 50, 0], [0, 0, 1]]))
+    np.testing.assert_allclose(correlation_graph(X).toarray(), expected)
+
+
 def test_does_not_write_into_the_table(table):
     before = table.copy()
     correlation_graph(table)

@@ -37,6 +37,7 @@ def test_grid_joins_all_that_touch_by_default():
 @pytest.mark.parametrize(
     ("shape", "connectivity", "message"),
     [
+        ((4, 4), [4], r"in 2 dimension\(s\) must be one of 4, 8; got \[4\]"),
         ((4, 4), 6, r"in 2 dimension\(s\) must be one of 4, 8; got 6"),
         ((4, 0), None, "each side of shape must be at least 1; got 0"),
         ((), None, r"at least one side; got \(\)"),
@@ -113,6 +114,44 @@ def test_heat_kernel_with_local_scale_equals_its_formula(rng):
     np.testing.assert_array_equal(few, few.T)
 
 
+def test_heat_kernel_keeps_the_edges_of_either_end():
+    places = np.array([[0.0, 1.0, 3.0, 7.0]])
+    graph = heat_kernel_graph(places, n_edges=1, scale=2.0)
+    expected = np.zeros((4, 4))
+    for i, j in ((0, 1), (1, 2), (2, 3)):
+        gap = places[0, j] - places[0, i]
+        expected[i, j] = expected[j, i] = np.exp(-(gap**2) / 4)
+    np.testing.assert_allclose(graph.toarray(), expected)
+
+
+def test_the_last_neighbor_sets_the_scale_where_there_are_fewer():
+    places = np.array([[0.0, 1.0, 3.0, 7.0]])
+    expected = heat_kernel_graph(places, scale_neighbor=3).toarray()
+    np.testing.assert_array_equal(heat_kernel_graph(places).toarray(), expected)
+    assert expected[0, 1] == pytest.approx(np.exp(-1 / (7 * 6)))
+
+
+@pytest.mark.parametrize("change", [lambda X: X + 1e8, lambda X: X * 1e200, lambda X: X * 1e-200])
+@pytest.mark.parametrize("function", [knn_graph, heat_kernel_graph])
+def test_far_and_large_and_small_columns_are_no_different(rng, function, change):
+    X = np.ldexp(rng.integers(-1000, 1000, size=(40, 12)).astype(float), -8)
+    expected = function(X).toarray()
+    np.testing.assert_allclose(function(change(X)).toarray(), expected, atol=1e-6)
+
+
+def test_the_metric_is_used():
+    X = np.array([[1.0, 10.0, 1.0], [0.0, 0.5, 1.0]])  # the second column points like the first
+    assert knn_graph(X, n_neighbors=1)[0, 2] == 1
+    assert knn_graph(X, n_neighbors=1, metric="cosine")[0, 1] == 1
+
+
+def test_equal_columns_far_from_zero_have_weight_one(rng):
+    X = np.repeat(rng.normal(size=(40, 3)) + 1000, 10, axis=1)
+    graph = heat_kernel_graph(X).toarray()
+    blocks = np.kron(np.eye(3), np.ones((10, 10))) - np.eye(30)
+    np.testing.assert_array_equal(graph == 1, blocks == 1)
+
+
 def test_heat_kernel_of_equal_columns_is_one_and_finite():
     X = np.array([[0.0, 0.0, 0.0, 1.0, 5.0]])
     graph = heat_kernel_graph(X, scale_neighbor=2).toarray()
@@ -126,16 +165,24 @@ def test_heat_kernel_of_equal_columns_is_one_and_finite():
     [
         (knn_graph, {"n_neighbors": 0}, "n_neighbors must be at least 1"),
         (knn_graph, {"n_neighbors": 3}, "n_neighbors must be at most 2; got 3. A column has"),
-        (heat_kernel_graph, {"scale": 0}, "scale must be a positive number; got 0"),
-        (heat_kernel_graph, {"scale": np.nan}, "scale must be a positive number; got nan"),
-        (heat_kernel_graph, {"scale": "local"}, "scale must be a positive number; got 'local'"),
+        (heat_kernel_graph, {"scale": 0}, "scale must be more than 0 and finite; got 0"),
+        (heat_kernel_graph, {"scale": np.nan}, "scale must be more than 0 and finite; got nan"),
+        (heat_kernel_graph, {"scale": "local"}, "scale must be a number; got 'local'"),
+        (heat_kernel_graph, {"scale": np.ones(2)}, "scale must be a number; got ndarray of shape"),
         (heat_kernel_graph, {"n_edges": 3}, "n_edges must be at most 2; got 3"),
         (heat_kernel_graph, {"scale_neighbor": 0}, "scale_neighbor must be at least 1"),
     ],
 )
 def test_bad_settings(function, settings, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((ValueError, TypeError), match=message):
         function(np.eye(3), **settings)
+
+
+@pytest.mark.parametrize("function", [knn_graph, heat_kernel_graph])
+@pytest.mark.parametrize("shape", [(3, 1), (0, 3)])
+def test_there_must_be_columns_to_compare(function, shape):
+    with pytest.raises(ValueError, match="at least one row and two columns to compare; got shape"):
+        function(np.ones(shape))
 
 
 def test_nan_is_refused():

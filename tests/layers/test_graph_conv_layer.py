@@ -83,6 +83,20 @@ def test_filters_move_to_another_graph(weighting):
     assert target(torch.zeros(1, 81, 2)).shape == (1, 81, 3)
 
 
+def test_filters_start_within_the_bound_of_their_inputs():
+    neighbors = select_neighbors(grid_graph((5, 5)), n_neighbors=9)
+    layer = GraphConv(4, 50, neighbors)
+    for values in (layer.weight, layer.bias):
+        assert 0.9 / 6 < values.abs().max() <= 1 / 6
+
+
+def test_the_layer_keeps_its_own_table():
+    neighbors = select_neighbors(grid_graph((3, 4)), n_neighbors=5)
+    layer = GraphConv(1, 1, neighbors)
+    neighbors.index[:] = 0
+    assert layer.index.max() == 11
+
+
 def test_moves_copies_and_prints_like_any_layer():
     neighbors = select_neighbors(grid_graph((3, 4)), n_neighbors=5)
     layer = GraphConv(2, 3, neighbors, weighting="signed_visits", bias=False)

@@ -19,6 +19,12 @@ def test_a_star_is_all_hub():
     np.testing.assert_allclose(found.hub_share, [60 / 61])
 
 
+def test_hubs_are_one_node_in_a_hundred():
+    stars = nx.disjoint_union(nx.star_graph(49), nx.star_graph(49))  # 100 nodes, two centres
+    found = diagnose(stars, n_neighbors=2, max_steps=1)
+    np.testing.assert_allclose(found.hub_share, [49 / 100])
+
+
 def distance_by_definition(weights, law, k):
     visits = expected_visits(weights, n_steps=k) / (k + 1)
     return np.abs(visits - law).sum(axis=1).mean() / 2

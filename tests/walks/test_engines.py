@@ -159,3 +159,52 @@ def test_weights_of_any_magnitude_give_the_same_neighbors(rng):
     for factor in (1e-300, 1e-12, 1e300):
         found = select_neighbors(weights * factor, n_neighbors=6, n_steps=3)
         np.testing.assert_array_equal(found.index, expected.index)
+
+
+def best(weights, n_neighbors, method, **settings):
+    """The neighbours of the first of some nodes, which alone has edges, with these weights."""
+    graph = np.zeros((len(weights) + 1,) * 2)
+    graph[0, 1:] = weights
+    found = select_neighbors(graph, n_neighbors=n_neighbors, method=method, **settings)
+    return found.index[0].tolist()
+
+
+@engines
+def test_visits_are_tied_to_a_relative_billionth(method):
+    assert best([1, 1 + 1e-8, 1 + 2e-8], 3, method) == [0, 3, 2]
+    assert best([1, 1 + 1e-10, 1 + 2e-10], 3, method) == [0, 1, 2]
+
+
+@engines
+def test_ties_chain_across_the_last_slot(method):
+    # Each is within 1e-9 of the next, the first and the last are not: one tie all the same.
+    assert best([1, 1 + 0.8e-9, 1 + 1.6e-9, 0.5], 2, method) == [0, 1]
+    assert best([1 + 1.6e-9, 1 + 0.8e-9, 1, 0.5], 2, method) == [0, 1]
+    assert best([0.5, 1, 1 + 0.8e-9, 1 + 1.6e-9], 3, method) == [0, 2, 3]
+
+
+@engines
+def test_a_faint_edge_is_an_edge(method):
+    assert best([1e-100, 1.0, 0.0], 4, method) == [0, 2, 1, -1]
+
+
+@engines
+def test_chance_orders_the_ties_of_each_node_anew(method):
+    graph = np.ones((30, 30))
+    table = select_neighbors(
+        graph, n_neighbors=10, ties="random", random_state=0, method=method
+    ).index
+    assert len({tuple(row[1:]) for row in table}) > 20
+
+
+@engines
+def test_displacements_that_differ_by_rounding_are_the_same(method):
+    positions = 0.1 * np.arange(10)[:, None]  # 0.3 - 0.2 is not 0.2 - 0.1
+    graph = grid_graph((10,))
+    table = select_neighbors(graph, n_neighbors=3, ties=positions, method=method).index
+    np.testing.assert_array_equal(table[1:-1], np.arange(1, 9)[:, None] + [0, -1, 1])
+    plane = np.stack([positions[:, 0].repeat(10), np.tile(positions[:, 0], 10)], axis=1)
+    table = select_neighbors(grid_graph((10, 10)), n_neighbors=9, ties=plane, method=method).index
+    inside = [i for i in range(100) if 0 < i // 10 < 9 and 0 < i % 10 < 9]
+    steps = table[inside] - np.array(inside)[:, None]
+    assert (steps == [0, -11, -10, -9, -1, 1, 9, 10, 11]).all()

@@ -91,6 +91,13 @@ def test_auto_takes_the_fewest_steps_that_fill_the_slots():
     found = select_neighbors(pairs, n_neighbors=4, n_steps="auto")
     assert found.n_steps == 1
     assert found.coverage == 0
+    late = nx.disjoint_union_all([nx.complete_graph(3)] * 33)  # 99 nodes need one step
+    late.add_edge(0, 99)  # one in a hundred needs two
+    assert select_neighbors(late, n_neighbors=3, n_steps="auto").n_steps == 1
+    late.remove_edge(1, 2)
+    late.remove_edge(1, 0)
+    late.add_edge(1, 99)  # now three of them do
+    assert select_neighbors(late, n_neighbors=3, n_steps="auto").n_steps == 2
     cycle_with_a_tail = nx.cycle_graph(200)
     cycle_with_a_tail.add_edge(0, 200)  # one node in 201 needs two steps
     assert select_neighbors(cycle_with_a_tail, n_neighbors=3, n_steps="auto").n_steps == 1

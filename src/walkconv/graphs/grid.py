@@ -58,7 +58,7 @@ def _offsets(n_axes: int, connectivity: int | None) -> np.ndarray:
     by_count = {int((n_changed <= most).sum()): most for most in range(1, n_axes + 1)}
     if connectivity is None:
         return steps
-    if connectivity not in by_count:
+    if not isinstance(connectivity, int) or connectivity not in by_count:
         listed = ", ".join(str(count) for count in by_count)
         raise ValueError(
             f"connectivity in {n_axes} dimension(s) must be one of {listed}; got {connectivity!r}."

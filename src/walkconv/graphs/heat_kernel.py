@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from walkconv._checks import check_integer, check_table
+from walkconv._checks import check_integer, check_number, check_table
 from walkconv.graphs.knn import nearest_columns
 
 
@@ -28,7 +28,8 @@ def heat_kernel_graph(
         The table whose columns are the nodes.
     n_edges : int, optional
         Keep an edge only where one end is among the `n_edges` nearest of the other; by default
-        all pairs are joined, which needs memory for (n_nodes, n_nodes).
+        all pairs whose weight is not 0 in double precision, which needs memory for (n_nodes,
+        n_nodes).
     scale : float, optional
         One scale for all columns instead of local ones.
     scale_neighbor : int, default 7
@@ -49,13 +50,13 @@ def heat_kernel_graph(
            [0.368, 0.   , 0.018],
            [0.   , 0.018, 0.   ]])
     """
-    n_nodes = check_table(X).shape[1]
+    n_nodes = check_table(X).shape[-1]
     scale_neighbor = check_integer(scale_neighbor, "scale_neighbor", minimum=1)
-    if scale is not None and not (np.isreal(scale) and 0 < scale < np.inf):
-        raise ValueError(f"scale must be a positive number; got {scale!r}.")
+    if scale is not None:
+        scale = check_number(scale, "scale", minimum=0, is_open=True)
     if n_edges is not None:
-        n_edges = check_integer(n_edges, "n_edges", minimum=1, maximum=n_nodes - 1)
-    n_kept = n_nodes - 1 if n_edges is None else n_edges
+        n_edges = check_integer(n_edges, "n_edges", minimum=1, maximum=max(1, n_nodes - 1))
+    n_kept = max(1, n_nodes - 1) if n_edges is None else n_edges
     n_wanted = n_kept if scale is not None else max(n_kept, min(scale_neighbor, n_nodes - 1))
     nearest = nearest_columns(X, n_neighbors=n_wanted)
     # Every row holds n_wanted distances, nearest first.
@@ -64,8 +65,8 @@ def heat_kernel_graph(
     if scale is None:
         local = distance[:, min(scale_neighbor, n_wanted) - 1]
     else:
-        local = np.full(n_nodes, float(scale))
-    weight = _kernel(distance[:, :n_kept], local[:, None] * local[target])
+        local = np.full(n_nodes, scale)
+    weight = _kernel(distance[:, :n_kept], local[:, None], local[target])
     source = np.repeat(np.arange(n_nodes), n_kept)
     graph = sp.csr_array((weight.ravel(), (source, target.ravel())), shape=(n_nodes, n_nodes))
     graph = sp.csr_array(graph.maximum(graph.T))
@@ -74,10 +75,8 @@ def heat_kernel_graph(
     return graph
 
 
-def _kernel(distance: np.ndarray, squared_scale: np.ndarray) -> np.ndarray:
-    """Return exp(-d^2 / s^2); equal columns have weight 1 even where the scale is zero."""
-    squared = distance**2
-    ratio = np.divide(
-        squared, squared_scale, out=np.full_like(squared, np.inf), where=squared_scale > 0
-    )
-    return np.where(squared == 0, 1.0, np.exp(-ratio))
+def _kernel(distance: np.ndarray, scale: np.ndarray, other_scale: np.ndarray) -> np.ndarray:
+    """Return exp(-d^2 / (s_i s_j)); equal columns have weight 1 even where a scale is zero."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        weight = np.exp(-(distance / scale) * (distance / other_scale))
+    return np.where(distance == 0, 1.0, weight)

@@ -56,7 +56,11 @@ def knn_graph(
 def nearest_columns(X: Any, *, n_neighbors: int, metric: str = "euclidean") -> sp.csr_array:
     """Return the distances (n_nodes, n_nodes) from each column to its nearest, zeros stored."""
     table = check_table(X)
-    n_nodes = table.shape[1]
+    n_samples, n_nodes = table.shape
+    if n_samples < 1 or n_nodes < 2:
+        raise ValueError(
+            f"X must have at least one row and two columns to compare; got shape {table.shape}."
+        )
     n_neighbors = check_integer(
         n_neighbors,
         "n_neighbors",
@@ -64,6 +68,36 @@ def nearest_columns(X: Any, *, n_neighbors: int, metric: str = "euclidean") -> s
         maximum=n_nodes - 1,
         hint="A column has at most as many neighbours as there are other columns.",
     )
-    finder = NearestNeighbors(n_neighbors=n_neighbors, metric=metric)
-    finder.fit(table.T.tocsr() if not isinstance(table, np.ndarray) else table.T)
-    return sp.csr_array(finder.kneighbors_graph(mode="distance"))
+    unit = 1.0
+    if metric == "euclidean":
+        table, unit = _within_reach(table)
+    columns = table.T if isinstance(table, np.ndarray) else table.T.tocsr()
+    finder = NearestNeighbors(n_neighbors=n_neighbors, metric=metric).fit(columns)
+    distance = sp.csr_array(finder.kneighbors_graph(mode="distance"))
+    if metric == "euclidean":
+        distance.data[distance.data <= _rounding(columns)] = 0.0
+    distance.data *= unit
+    return distance
+
+
+def _within_reach(
+    table: np.ndarray | sp.csc_array,
+) -> tuple[np.ndarray | sp.csc_array, float]:
+    """Return a table with the same distances between columns but for a unit, and the unit.
+
+    Distances come from squares of the values: those of far or large columns would drown them. So
+    dense rows are centred, and all is divided by a power of two, which is exact.
+    """
+    values = table if isinstance(table, np.ndarray) else table.data
+    largest = float(np.abs(values).max(initial=0.0))
+    unit = float(np.ldexp(1.0, np.frexp(largest)[1])) if np.isfinite(2 * largest) else 2.0**1023
+    table = table / unit
+    if isinstance(table, np.ndarray):
+        table -= table.mean(axis=1, keepdims=True)
+    return table, unit
+
+
+def _rounding(columns: np.ndarray | sp.csr_array) -> float:
+    """Return the distance below which columns are equal: all that rounding leaves of zero."""
+    squares = columns**2 if isinstance(columns, np.ndarray) else columns.power(2)
+    return float(8 * np.sqrt(np.finfo(np.float64).eps * squares.sum(axis=1).max()))

@@ -9,7 +9,7 @@ from scipy.sparse.csgraph import connected_components
 
 from walkconv._adapters import as_graph
 from walkconv._checks import check_integer
-from walkconv.walks.reach import enough_steps, steps_to_fill
+from walkconv.walks.reach import enough_steps
 from walkconv.walks.select import select_neighbors
 from walkconv.walks.transition import sparse_transition
 
@@ -83,14 +83,11 @@ def diagnose(graph: Any, *, n_neighbors: int, max_steps: int = 5) -> Diagnosis:
     matrix = as_graph(graph)
     n_neighbors = check_integer(n_neighbors, "n_neighbors", minimum=1, maximum=matrix.shape[0])
     lengths = np.arange(1, check_integer(max_steps, "max_steps", minimum=1) + 1)
-    filled_after, is_full = steps_to_fill(matrix, n_neighbors)
-    tables = [
-        select_neighbors(matrix, n_neighbors=n_neighbors, n_steps=int(k)).index for k in lengths
-    ]
+    tables = [select_neighbors(matrix, n_neighbors=n_neighbors, n_steps=int(k)) for k in lengths]
     return Diagnosis(
         n_steps=lengths,
-        coverage=np.array([(is_full & (filled_after <= k)).mean() for k in lengths]),
-        hub_share=np.array([_hub_share(index) for index in tables]),
+        coverage=np.array([neighbors.coverage for neighbors in tables]),
+        hub_share=np.array([_hub_share(neighbors.index) for neighbors in tables]),
         stationary_distance=_stationary_distances(matrix, len(lengths)),
         suggested_n_steps=enough_steps(matrix, n_neighbors),
     )
@@ -129,7 +126,7 @@ def _stationary_law(graph: sp.csr_array, step: sp.csr_array, nodes: np.ndarray) 
 
     On a symmetric graph it is the degree within the component of i. On a directed graph the walk
     is followed, standing still every other step on average so that it cannot alternate for ever,
-    until it no longer changes.
+    until a step changes less than 1e-10 of it: what moves slower than that is taken for settled.
     """
     weight = abs(graph)
     if abs(weight - weight.T).max() <= 1e-12 * weight.max():

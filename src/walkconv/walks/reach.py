@@ -8,33 +8,19 @@ from walkconv.walks.compiled import compiled
 NEARLY_ALL = 0.99
 
 
-def steps_to_fill(graph: sp.csr_array, n_neighbors: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return when each node has reached all it needs.
-
-    Returns
-    -------
-    n_steps : ndarray of shape (n_nodes,), int64
-        Steps after which a node has reached `n_neighbors` nodes, itself included, or every node
-        it can ever reach.
-    is_full : ndarray of shape (n_nodes,), bool
-        Whether it reached `n_neighbors`.
-    """
-    n_nodes = graph.shape[0]
-    n_steps = np.zeros(n_nodes, dtype=np.int64)
-    is_full = np.zeros(n_nodes, dtype=np.bool_)
-    _search(graph.indptr, graph.indices, n_neighbors, n_steps, is_full)
-    return n_steps, is_full
-
-
 def enough_steps(graph: sp.csr_array, n_neighbors: int) -> int:
-    """Return the smallest k at which nearly every node has reached all it needs."""
-    n_steps, _ = steps_to_fill(graph, n_neighbors)
+    """Return the smallest k at which nearly every node has reached all it needs.
+
+    That is `n_neighbors` nodes, itself included, or every node it can ever reach.
+    """
+    n_steps = np.zeros(graph.shape[0], dtype=np.int64)
+    _search(graph.indptr, graph.indices, n_neighbors, n_steps)
     return int(np.quantile(n_steps, NEARLY_ALL, method="inverted_cdf"))
 
 
 @compiled
-def _search(indptr, indices, n_neighbors, n_steps, is_full):
-    """Fill `n_steps` and `is_full`; at most `n_neighbors` nodes are expanded for each node."""
+def _search(indptr, indices, n_neighbors, n_steps):
+    """Fill `n_steps` (n_nodes,); at most `n_neighbors` nodes are expanded for each node."""
     last_search = np.full(len(n_steps), -1, dtype=np.int64)
     queue = np.empty(n_neighbors, dtype=np.int64)
     depth = np.empty(n_neighbors, dtype=np.int64)
@@ -57,4 +43,3 @@ def _search(indptr, indices, n_neighbors, n_steps, is_full):
                         break
             place += 1
         n_steps[node] = depth[n_found - 1]
-        is_full[node] = n_found == n_neighbors
