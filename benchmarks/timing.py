@@ -5,8 +5,8 @@ import statistics
 import time
 from collections.abc import Callable
 
-SLOW = 1.0
-"""Seconds from which three rounds are enough."""
+SLOW = 0.5
+"""Seconds from which five rounds are enough."""
 
 
 def interleaved(contestants: dict[str, Callable[[], object]], rounds: int) -> dict[str, float]:
@@ -14,11 +14,11 @@ def interleaved(contestants: dict[str, Callable[[], object]], rounds: int) -> di
     seconds: dict[str, list[float]] = {name: [] for name in contestants}
     for run in contestants.values():
         run()
+    gc.collect()
     for number in range(rounds):
         for name, run in contestants.items():
-            if number >= 3 and statistics.median(seconds[name]) > SLOW:
+            if number >= 5 and statistics.median(seconds[name]) > SLOW:
                 continue
-            gc.collect()
             start = time.perf_counter()
             run()
             seconds[name].append(time.perf_counter() - start)
