@@ -205,7 +205,7 @@ def time_epochs(n_batches: int) -> list[dict]:
 def main() -> None:
     """Run all and write the results."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=25)
+    parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--batches", type=int, default=117, help="a quarter of an MNIST epoch")
     settings = parser.parse_args()
     made_with = provenance("torch_geometric")

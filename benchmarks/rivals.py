@@ -26,22 +26,22 @@ def bare_products(
 
     The first is the forward product. The second does all three of a training step: forward,
     gradient of the gathered input, gradient of the weight; gathering and scattering left out.
+    What a layer returns is new memory, as it is for every contestant; the gradient of the gathered
+    input, which it does not, is written to memory that stays.
     """
     n_slots, c_in, c_out = weight.shape
     gathered = x[:, index].view(-1, n_slots * c_in)
     filters = weight.detach().view(n_slots * c_in, c_out)
     grad = torch.randn(len(gathered), c_out)
-    out = torch.empty(len(gathered), c_out)
     grad_gathered = torch.empty_like(gathered)
-    grad_filters = torch.empty_like(filters)
 
-    def forward() -> None:
-        torch.mm(gathered, filters, out=out)
+    def forward() -> Tensor:
+        return torch.mm(gathered, filters)
 
-    def training() -> None:
-        torch.mm(gathered, filters, out=out)
+    def training() -> tuple[Tensor, Tensor]:
+        out = torch.mm(gathered, filters)
         torch.mm(grad, filters.t(), out=grad_gathered)
-        torch.mm(gathered.t(), grad, out=grad_filters)
+        return out, torch.mm(gathered.t(), grad)
 
     return forward, training
 
