@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 SLOW = 0.2
-"""Seconds from which a contestant has one call in a round and five rounds in all."""
+"""Seconds from which a contestant has one call in a round and three rounds in all."""
 
 
 def interleaved(contestants: dict[Any, Callable[[], object]], rounds: int) -> dict[Any, float]:
@@ -19,7 +19,7 @@ def interleaved(contestants: dict[Any, Callable[[], object]], rounds: int) -> di
         for name, run in contestants.items():
             if not is_slow[name]:
                 seconds[name] += [_time(run) for _ in range(3)]
-            elif number < 5:
+            elif number < 3:
                 seconds[name].append(_time(run))
     return {name: statistics.median(values) for name, values in seconds.items()}
 
