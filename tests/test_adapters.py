@@ -114,7 +114,9 @@ def test_rows_and_columns_of_a_dataframe_must_have_the_same_names():
 
 
 def test_there_must_be_a_node_for_each_name():
-    with pytest.raises(ValueError, match="each of the 3 names; it has 4"):
+    with pytest.raises(
+        ValueError, match="must have 3 nodes, one for each name or column; it has 4"
+    ):
         as_graph(MATRIX, names=["a", "b", "c"])
 
 
@@ -153,7 +155,7 @@ def test_the_given_graph_is_not_changed():
 @pytest.mark.parametrize(
     ("graph", "settings", "message"),
     [
-        (MATRIX, {"n_nodes": 5}, "each of the n_nodes = 5 nodes; it has 4"),
+        (MATRIX, {"n_nodes": 5}, "must have 5 nodes, one for each name or column; it has 4"),
         (MATRIX, {"names": 5}, "names must be a sequence of names; got 5"),
         (MATRIX, {"names": ["a", "b", "b", "c"]}, "names hold 'b' more than once"),
         ([[0, 1], [1]], {}, "graph must be an array of numbers; got"),

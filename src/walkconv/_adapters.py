@@ -70,9 +70,9 @@ def as_graph(
     else:
         matrix = _from_matrix(graph)
     if n_nodes is not None and n_nodes != matrix.shape[0]:
-        wanted = f"{n_nodes} names" if names is not None else f"n_nodes = {n_nodes} nodes"
         raise ValueError(
-            f"The graph must have a node for each of the {wanted}; it has {matrix.shape[0]}."
+            f"The graph must have {n_nodes} nodes, one for each name or column; "
+            f"it has {matrix.shape[0]}."
         )
     return matrix
 

@@ -201,7 +201,7 @@ BAD_SETTINGS = [
     ({"device": "abacus"}, ValueError, "device must be 'auto' or a device of torch"),
     ({"graph": None}, ValueError, "An architecture with C layers needs a graph"),
     ({"graph": "corelation"}, ValueError, "'correlation', 'knn', 'heat_kernel'.*got 'corelation'"),
-    ({"graph": np.eye(6)}, ValueError, "one node for each of the 7 columns of X; got 6"),
+    ({"graph": np.eye(6)}, ValueError, "must have 7 nodes, one for each name or column; it has 6"),
 ]
 
 

@@ -18,10 +18,12 @@ BY_BATCHES = (
 )
 LAST_BIT = (
     "Networks compute in float32, where the place of a row in its batch may change the last bit; "
-    "the check allows 1e-7. It fails by chance, and the property is tested below with 1e-5."
+    "the check allows 1e-7. It fails by chance; the property is tested below with 1e-5, for rows "
+    "in another order and for rows one by one."
 )
 EXPECTED_FAILURES = {
     "check_methods_sample_order_invariance": LAST_BIT,
+    "check_methods_subset_invariance": LAST_BIT,
     "check_sample_weight_equivalence_on_dense_data": BY_BATCHES,
     "check_sample_weight_equivalence_on_sparse_data": BY_BATCHES,
 }

@@ -64,13 +64,7 @@ def find_graph(graph: Any, X: Any, scaling: Scaling, names: Any) -> sp.csr_array
         raise ValueError(
             f"An architecture with C layers needs a graph: {learners}, or {FORMS}; got {graph!r}."
         )
-    known = as_graph(graph, names=_order(graph, names, n_nodes), n_nodes=n_nodes)
-    if known.shape[0] != n_nodes:
-        raise ValueError(
-            f"The graph must have one node for each of the {n_nodes} columns of X; "
-            f"got {known.shape[0]}."
-        )
-    return known
+    return as_graph(graph, names=_order(graph, names, n_nodes), n_nodes=n_nodes)
 
 
 def scaled_columns(X: Any, scaling: Scaling) -> np.ndarray:
