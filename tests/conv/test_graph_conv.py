@@ -168,7 +168,7 @@ def test_sums_of_16_bit_numbers_keep_growing(dtype):
     assert weight.grad.item() == 4096
 
 
-def test_autocast_runs_in_the_type_of_the_weight():
+def test_autocast_runs_in_the_type_of_the_weight(each_engine):
     x, index, weight, bias, _ = problem(dtype=torch.float32)
     with torch.autocast("cpu", dtype=torch.bfloat16):
         found = graph_conv(x.bfloat16(), index, weight, bias)

@@ -46,24 +46,24 @@ def choose() -> Choice:
         raise ValueError(f"{VARIABLE} must be one of {', '.join(known)}; got {asked!r}.")
     if asked == "torch":
         return Choice("torch", tiled, f"forced by {VARIABLE}")
-    if not supported:
-        reason = "the native kernel was not built when walkconv was installed"
-        warnings.warn(
-            f"The convolution runs several times slower than it could: {reason}. "
-            "Install a C compiler, then walkconv again.",
-            RuntimeWarning,
-            stacklevel=2,
-        )
-        return Choice("torch", tiled, reason)
-    if asked == "auto":
-        name = supported[-1]
-        return Choice(name, native.NativeEngine(name), "the best that this machine has")
-    if asked not in supported:
+    if asked in supported:
+        return Choice(asked, native.NativeEngine(asked), f"forced by {VARIABLE}")
+    if asked != "auto":
         raise ValueError(
-            f"{VARIABLE} must be an instruction set that this machine has "
-            f"({', '.join(supported)}); got {asked!r}."
+            f"{VARIABLE} must be an engine that was built and that this machine can run "
+            f"({', '.join(('torch', *supported))}); got {asked!r}."
         )
-    return Choice(asked, native.NativeEngine(asked), f"forced by {VARIABLE}")
+    if supported:
+        best = supported[-1]
+        return Choice(best, native.NativeEngine(best), "the best that this machine has")
+    reason = "the native kernel was not built when walkconv was installed"
+    warnings.warn(
+        f"The convolution runs several times slower than it could: {reason}. "
+        "Install a C compiler, then walkconv again.",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+    return Choice("torch", tiled, reason)
 
 
 def engine_for(x: Tensor) -> Any:

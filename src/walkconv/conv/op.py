@@ -55,7 +55,8 @@ def graph_conv(
     """
     _check_tensors(x, weight, bias)
     if torch.is_autocast_enabled(x.device.type):
-        x = x.to(weight.dtype)
+        with torch.autocast(x.device.type, enabled=False):
+            return graph_conv(x.to(weight.dtype), index, weight, bias, scale)
     index, scale = _as_tables(x, index, scale)
     _check_shapes(x, index, weight, bias, scale)
     samples = x.shape[:-2]
