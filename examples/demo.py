@@ -52,7 +52,9 @@ def main() -> None:
     say(f"{n_train:,} digits of {n_pixels} pixels that vary, in an order that says nothing.\n")
 
     _, first = train("logistic regression", digits, "", max_iter=digits.n_epochs)
-    model, second = train("C20", digits, "C20", n_neighbors=6, max_iter=digits.n_epochs)
+    # Dropout and learning rate did best on 10,000 training digits held out.
+    chosen = {"conv_dropout": 0.2, "learning_rate": 3e-3, "max_iter": digits.n_epochs}
+    model, second = train("C20", digits, "C20", n_neighbors=6, **chosen)
     say(results([first, second], with_paper=digits.shape == (28, 28)))
 
     predict_from_the_command_line(model, digits)
