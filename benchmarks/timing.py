@@ -1,5 +1,6 @@
 """How things are timed here: side by side in one run, because machines are noisy."""
 
+import ctypes
 import gc
 import statistics
 import time
@@ -34,6 +35,7 @@ def peak_bytes(run: Callable[[], object]) -> int:
     """Return by how much the process grew at its largest while `run` was running (Linux)."""
     run()
     gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)  # else memory freed before is used again, and not seen
     with open("/proc/self/clear_refs", "w") as control:
         control.write("5")  # forget the largest size so far
     before = _status_bytes("VmRSS")
