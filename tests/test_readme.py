@@ -10,6 +10,7 @@ README = (ROOT / "README.md").read_text()
 PROGRAMS = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_programs_run(program, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

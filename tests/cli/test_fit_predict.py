@@ -10,6 +10,8 @@ import pytest
 
 import walkconv
 
+pytestmark = pytest.mark.slow
+
 SETTINGS = ["--architecture", "C2-FC4", "-p", 3, "--max-epochs", 3, "--random-state", 0, "--quiet"]
 
 

@@ -119,6 +119,7 @@ def run(program, **environment):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["torch", *native.supported()])
 def test_the_environment_forces_an_engine_and_show_config_says_so(name):
     shown = run("import walkconv; walkconv.show_config()", WALKCONV_ENGINE=name)

@@ -247,6 +247,7 @@ def test_in_a_pipeline_and_cross_validation(regressor, table, values):
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 def test_grid_search_in_two_processes(classifier, table, classes):
     grid = {"architecture": ["", "C3"], "graph": ["knn", as_graph(np.eye(7))]}
     search = GridSearchCV(classifier.set_params(max_iter=3), grid, cv=2, n_jobs=2)

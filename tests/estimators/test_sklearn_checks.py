@@ -1,9 +1,12 @@
 """scikit-learn's own contract, on small fast networks."""
 
 import numpy as np
+import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from walkconv import GraphCNNClassifier, GraphCNNRegressor
+
+pytestmark = pytest.mark.slow
 
 SMALL = {
     "batch_size": 64,
