@@ -177,6 +177,7 @@ def test_bad_graphs(graph, settings, message):
         as_graph(graph, **settings)
 
 
+@pytest.mark.slow
 def test_no_optional_library_is_imported():
     program = (
         "import sys, sklearn.utils, numpy as np\n"

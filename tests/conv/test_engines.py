@@ -129,11 +129,13 @@ def test_the_environment_forces_an_engine_and_show_config_says_so(name):
     assert "forced by WALKCONV_ENGINE" in shown.stdout
 
 
+@pytest.mark.slow
 def test_an_unknown_engine_is_refused():
     shown = run("import walkconv; walkconv.show_config()", WALKCONV_ENGINE="cuda")
     assert "WALKCONV_ENGINE must be one of auto, torch, portable, avx2, avx512" in shown.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.skipif("avx512" in native.supported(), reason="this machine has AVX-512")
 def test_an_instruction_set_that_the_machine_lacks_is_refused():
     shown = run("import walkconv; walkconv.show_config()", WALKCONV_ENGINE="avx512")

@@ -189,6 +189,7 @@ def test_gradcheck(each_engine, per_sample, scaled):
     assert gradcheck(lambda x, w, b: graph_conv(x, index, w, b, scale), (x, weight, bias))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("per_sample", [False, True])
 @pytest.mark.parametrize("biased", [False, True])
 def test_opcheck(per_sample, biased):

@@ -81,6 +81,7 @@ def test_names_outputs_and_channels(regressor, table, values, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 def test_a_new_process_predicts_the_same_bits(classifier, table, classes, tmp_path):
     model = classifier.fit(table, classes)
     model.save(tmp_path / "m.safetensors")
