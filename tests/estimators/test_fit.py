@@ -45,6 +45,17 @@ def test_a_regressor_undoes_the_scaling_of_its_target(regressor, table, values):
     np.testing.assert_allclose(moved.predict(table), 1e4 * model.predict(table) - 7e6, rtol=1e-4)
 
 
+def test_columns_are_taken_as_they_are_when_asked(classifier, table, classes):
+    model = classifier.set_params(standardize=False, clip=None).fit(table, classes)
+    x = torch.from_numpy(table[:, :, None]).float()
+    with torch.no_grad():
+        outputs = model.module_(x).numpy()
+    np.testing.assert_array_equal(model.classes_[outputs.argmax(axis=1)], model.predict(table))
+    assert model.score(table, classes) > 0.9
+    moved = clone(model).fit(table - 100.0, classes)
+    assert not np.allclose(weights(moved), weights(model))
+
+
 def test_several_outputs(regressor, table, values):
     both = np.stack([values, -1000 * table[:, 4]], axis=1)
     model = regressor.fit(table, both)
@@ -182,6 +193,7 @@ BAD_SETTINGS = [
     ({"n_neighbors": 0}, ValueError, "n_neighbors must be at least 1; got 0"),
     ({"n_steps": -1}, ValueError, "n_steps must be at least 0; got -1"),
     ({"weighting": "visits"}, ValueError, "weighting must be one of 'rank'"),
+    ({"standardize": "yes"}, TypeError, "standardize must be True or False; got 'yes'"),
     ({"clip": 0}, ValueError, "clip must be more than 0 and finite; got 0.0"),
     ({"normalization": "layer"}, ValueError, "normalization must be one of 'batch'"),
     ({"dropout": 1.0}, ValueError, "dropout must be at least 0 and less than 1; got 1.0"),

@@ -2,6 +2,7 @@
 
 import os
 from abc import ABCMeta, abstractmethod
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -22,7 +23,7 @@ from walkconv.estimators.settings import Settings, check_batch_size, check_devic
 from walkconv.models.checkpoint import Checkpoint
 from walkconv.models.members import train_members
 from walkconv.models.network import Network, count_parameters
-from walkconv.models.scaling import learn_scaling
+from walkconv.models.scaling import learn_scaling, no_scaling
 from walkconv.models.table import Table, predict
 from walkconv.models.training import BatchLoss, Score, Training, seeded
 from walkconv.walks import select_neighbors
@@ -34,7 +35,12 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
     _target_checks: ClassVar[dict[str, bool]]
 
     def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, validation_data: Any = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        validation_data: Any = None,
+        after_epoch: Callable[["GraphCNN"], dict[str, Any] | None] | None = None,
     ) -> "GraphCNN":
         """Learn the graph of the columns and the weights of the network.
 
@@ -49,6 +55,10 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
             graph and the scaling of the columns do not depend on the others.
         validation_data : pair (X, y), optional
             Rows to score after every epoch, instead of a share of the training rows.
+        after_epoch : callable, optional
+            Called with the estimator after every epoch, which predicts with the weights of that
+            epoch then. The dict of plain values it may return joins that epoch's record in
+            `history_`; it does not decide which weights are kept.
 
         Returns
         -------
@@ -71,14 +81,21 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
             self._learn_columns(rows.X, settings)
         networks = self._make_networks(settings, seed, is_warm=is_warm)
         trainings = self._make_trainings(networks, rows, validation, settings, seed)
-        if checkpoint is None:
-            modules, history = train_members(trainings, verbose=self.verbose)
-        else:
+        if checkpoint is not None:
             checkpoint.restore(trainings)
-            modules, history = train_members(
-                trainings, verbose=self.verbose, after_epoch=lambda _: checkpoint.write(trainings)
-            )
-        self._keep(modules, [*self.history_, *history] if is_warm else history)
+        past = self.history_ if is_warm else []
+
+        def finish_epoch(training: Training) -> None:
+            if after_epoch is not None:
+                begun = [each for each in trainings if each.epoch]
+                records = [record for each in begun for record in each.history]
+                self._keep([each.network for each in begun], [*past, *records])
+                training.history[-1] |= after_epoch(self) or {}
+            if checkpoint is not None:
+                checkpoint.write(trainings)
+
+        modules, history = train_members(trainings, verbose=self.verbose, after_epoch=finish_epoch)
+        self._keep(modules, [*past, *history])
         return self
 
     def save(self, path: str | os.PathLike) -> None:
@@ -164,7 +181,7 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
 
     def _learn_columns(self, X: Any, settings: Settings) -> None:
         """Learn the scaling, the graph and the neighbours of the columns."""
-        self.scaling_ = learn_scaling(X)
+        self.scaling_ = learn_scaling(X) if self.standardize else no_scaling(X)
         self.graph_ = self.neighbors_ = None
         if settings.has_convolutions:
             names = getattr(self, "feature_names_in_", None)

@@ -34,9 +34,12 @@ class GraphCNNClassifier(ClassifierMixin, GraphCNN):
         Length of the random walk: the paper's k.
     weighting : "rank" or "signed_visits", default "rank"
         The paper's Conv1 or Conv2; see `GraphConv`.
+    standardize : bool, default True
+        Centre every column and divide it by its standard deviation over the training rows. False
+        takes the columns as they are, for those that share a scale already.
     clip : float or None, default 3.0
-        Columns are centred and divided by their standard deviation; values beyond about `clip`
-        deviations are then pulled in smoothly, ``z / sqrt(1 + (z / clip)^2)``. None leaves them.
+        Values z beyond about `clip` (deviations, where columns are standardised) are pulled in
+        smoothly, ``z / sqrt(1 + (z / clip)^2)``. None leaves them.
     normalization : "batch" or None, default "batch"
         Batch normalisation of the fully connected layers.
     dropout, conv_dropout : float, default 0.2 and 0
@@ -90,7 +93,7 @@ class GraphCNNClassifier(ClassifierMixin, GraphCNN):
         outputs.
     history_ : list of dict
         ``member``, ``epoch``, ``loss``, ``seconds`` and, with validation rows,
-        ``validation_score`` of every epoch.
+        ``validation_score`` of every epoch, and what `after_epoch` of `fit` returned.
     n_iter_ : int
         Epochs run (of the member with the most).
     n_parameters_ : int
@@ -122,6 +125,7 @@ class GraphCNNClassifier(ClassifierMixin, GraphCNN):
         n_neighbors: int = 9,
         n_steps: int | Literal["auto"] = 1,
         weighting: Literal["rank", "signed_visits"] = "rank",
+        standardize: bool = True,
         clip: float | None = 3.0,
         normalization: Literal["batch"] | None = "batch",
         dropout: float = 0.2,
@@ -147,6 +151,7 @@ class GraphCNNClassifier(ClassifierMixin, GraphCNN):
         self.n_neighbors = n_neighbors
         self.n_steps = n_steps
         self.weighting = weighting
+        self.standardize = standardize
         self.clip = clip
         self.normalization = normalization
         self.dropout = dropout

@@ -32,6 +32,7 @@ def check_settings(model: Any) -> Settings:
     layers = parse_architecture(model.architecture)
     if model.normalization is not None:
         check_option(model.normalization, "normalization", ["batch"])
+    check_flag(model.standardize, "standardize")
     if model.clip is not None:
         check_number(model.clip, "clip", minimum=0, is_open=True)
     network = {

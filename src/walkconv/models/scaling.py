@@ -57,6 +57,12 @@ def learn_scaling(X: np.ndarray | sp.csr_array) -> Scaling:
     return Scaling(mean.reshape(shape), deviation.reshape(shape))
 
 
+def no_scaling(X: np.ndarray | sp.csr_array) -> Scaling:
+    """Return the scaling that leaves a table (n_samples, n_nodes[, n_channels]) as it is."""
+    shape = (*X.shape[1:], 1)[:2]
+    return Scaling(np.zeros(shape), np.ones(shape))
+
+
 def _blocks(X: np.ndarray) -> Iterator[np.ndarray]:
     """Yield some rows at a time as float64, so that no such copy of a large table is made."""
     rows_at_once = max(1, BLOCK_VALUES // max(1, X[0].size))
