@@ -37,4 +37,5 @@ def _commit() -> str:
             ["git", *words], cwd=folder, capture_output=True, text=True, check=False
         ).stdout.strip()
 
-    return git("rev-parse", "--short", "HEAD") + ("+" if git("status", "--porcelain") else "")
+    is_changed = bool(git("status", "--porcelain", "--untracked-files=no"))
+    return git("rev-parse", "--short", "HEAD") + "+" * is_changed

@@ -1,0 +1,1 @@
+"""The paper's tables, row by row; see README.md in this folder."""

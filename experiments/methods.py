@@ -1,0 +1,129 @@
+"""Who computes a row: every method takes the data and its settings and returns what it learned."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.linear_model import LinearRegression, RidgeCV
+
+from experiments.data import Data
+from experiments.preparation import STEPS
+from walkconv import GraphCNNClassifier, GraphCNNRegressor
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What a method learned.
+
+    Attributes
+    ----------
+    predict : callable
+        X (m, n_nodes) -> classes or activities (m,).
+    n_parameters : int or None
+        Weights of one network; None for trees.
+    history : list of dict
+        One record for each epoch.
+    """
+
+    predict: Callable[[np.ndarray], np.ndarray]
+    n_parameters: int | None = None
+    history: list[dict[str, Any]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Run:
+    """How to run a method.
+
+    Attributes
+    ----------
+    seed : int
+    checkpoint : path or None
+        A file from which an interrupted training goes on.
+    watches_test : bool
+        Whether the test rows are scored after every epoch, as the paper did. The scores go into
+        the history and decide nothing.
+    """
+
+    seed: int
+    checkpoint: Path | None = None
+    watches_test: bool = False
+
+
+def prepare(data: Data, settings: dict[str, Any]) -> tuple[Data, dict[str, Any]]:
+    """Return the data after the steps under `prepare`, and the settings without it."""
+    rest = dict(settings)
+    for step in rest.pop("prepare", []):
+        X_train, X_test = STEPS[step](data.X_train, data.X_test, data.y_train)
+        data = replace(data, X_train=X_train, X_test=X_test)
+    return data, rest
+
+
+def fit_network(data: Data, settings: dict[str, Any], run: Run) -> Fitted:
+    """Fit a Graph CNN; without C layers it is a fully connected network or a linear model."""
+    rest = dict(settings)
+    if rest.get("graph") == "random":
+        n_nodes, n_neighbors = data.X_train.shape[1], rest["n_neighbors"]
+        rest["graph"] = random_graph(n_nodes, n_neighbors=n_neighbors, seed=run.seed)
+    kind = GraphCNNClassifier if data.task == "classification" else GraphCNNRegressor
+    model = kind(**rest, random_state=run.seed, checkpoint=run.checkpoint, device="cpu")
+    watch = None
+    if run.watches_test:
+        watch = lambda fitted: {"test": data.score(fitted.predict(data.X_test))}  # noqa: E731
+    model.fit(data.X_train, data.y_train, after_epoch=watch)
+    return Fitted(model.predict, model.n_parameters_, model.history_)
+
+
+def random_graph(n_nodes: int, *, n_neighbors: int, seed: int) -> sp.csr_array:
+    """Return a graph in which every node points to `n_neighbors - 1` others, drawn at random.
+
+    The twin of a learned graph: a walk of one step finds the node itself and these.
+    """
+    rng = np.random.default_rng(seed)
+    n_others = min(n_neighbors, n_nodes) - 1
+    drawn = [rng.choice(n_nodes - 1, size=n_others, replace=False) for _ in range(n_nodes)]
+    columns = np.array([others + (others >= node) for node, others in enumerate(drawn)])
+    rows = np.repeat(np.arange(n_nodes), n_others)
+    ones = np.ones(columns.size)
+    return sp.csr_array((ones, (rows, columns.ravel())), shape=(n_nodes, n_nodes))
+
+
+def fit_ols(data: Data, settings: dict[str, Any], run: Run) -> Fitted:
+    """Fit ordinary least squares, the shortest solution where there are many."""
+    model = LinearRegression(**settings).fit(data.X_train, data.y_train)
+    return Fitted(model.predict, model.coef_.size + 1)
+
+
+def fit_ridge(data: Data, settings: dict[str, Any], run: Run) -> Fitted:
+    """Fit ridge regression, its penalty by leave-one-out on the training rows."""
+    model = RidgeCV(alphas=np.logspace(0, 5, 21), **settings).fit(data.X_train, data.y_train)
+    return Fitted(model.predict, model.coef_.size + 1)
+
+
+def fit_forest(data: Data, settings: dict[str, Any], run: Run) -> Fitted:
+    """Fit a random forest."""
+    kind = RandomForestClassifier if data.task == "classification" else RandomForestRegressor
+    model = kind(**settings, random_state=run.seed, n_jobs=torch.get_num_threads())
+    return Fitted(model.fit(data.X_train, data.y_train).predict)
+
+
+def fit_boosting(data: Data, settings: dict[str, Any], run: Run) -> Fitted:
+    """Fit LightGBM."""
+    from lightgbm import LGBMClassifier, LGBMRegressor
+
+    kind = LGBMClassifier if data.task == "classification" else LGBMRegressor
+    model = kind(**settings, random_state=run.seed, n_jobs=torch.get_num_threads(), verbosity=-1)
+    return Fitted(model.fit(data.X_train, data.y_train).predict)
+
+
+METHODS: dict[str, Callable[[Data, dict[str, Any], Run], Fitted]] = {
+    "network": fit_network,
+    "ols": fit_ols,
+    "ridge": fit_ridge,
+    "forest": fit_forest,
+    "boosting": fit_boosting,
+}

@@ -1,0 +1,84 @@
+"""A row of a table: what the paper says, and how each protocol runs it.
+
+``configs/<table>/table.toml`` lists the rows in their order and holds what they share; a row's own
+file adds to it. TOML has no null: "none" stands for it.
+"""
+
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+CONFIGS = Path(__file__).parent / "configs"
+PROTOCOLS = ("sound", "paper")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One method of one table.
+
+    Attributes
+    ----------
+    table, key : str
+        Folder and name of its file.
+    name, method : str
+        As the tables print it, and who computes it: a name in `methods.METHODS`.
+    paper : float or None
+        The paper's number, where it has one.
+    parameters : int or None
+        Weights that the network must have, where that is known beforehand.
+    settings : dict of str to dict
+        For each protocol that runs this row, what the method is told.
+    seeds : dict of str to tuple of int
+        For each protocol.
+    """
+
+    table: str
+    key: str
+    name: str
+    method: str = "network"
+    paper: float | None = None
+    parameters: int | None = None
+    settings: dict[str, dict[str, Any]] = field(default_factory=dict)
+    seeds: dict[str, tuple[int, ...]] = field(default_factory=dict)
+
+
+def read_rows(table: str) -> list[Row]:
+    """Return the rows of a table, in its order."""
+    shared = read_table(table)
+    return [_read_row(table, key, shared) for key in shared["rows"]]
+
+
+def read_table(table: str) -> dict[str, Any]:
+    """Return what the rows of a table share."""
+    return tomllib.loads((CONFIGS / table / "table.toml").read_text())
+
+
+def _read_row(table: str, key: str, shared: dict[str, Any]) -> Row:
+    own = tomllib.loads((CONFIGS / table / f"{key}.toml").read_text())
+    method = own.get("method", "network")
+    known = {"name", "method", "paper_number", "parameters", "settings", *PROTOCOLS}
+    if unknown := own.keys() - known:
+        raise ValueError(f"{table}/{key}.toml may hold {sorted(known)}; got {sorted(unknown)}.")
+    settings, seeds = {}, {}
+    for protocol in PROTOCOLS:
+        if protocol in own:
+            # What the rows of a table share is meant for networks; other methods have other words.
+            usual = shared[protocol].get("network", {}) if method == "network" else {}
+            merged = usual | own.get("settings", {}) | own[protocol]
+            seeds[protocol] = tuple(merged.pop("seeds", shared[protocol]["seeds"]))
+            settings[protocol] = {name: _or_none(value) for name, value in merged.items()}
+    return Row(
+        table=table,
+        key=key,
+        name=own["name"],
+        method=method,
+        paper=own.get("paper_number"),
+        parameters=own.get("parameters"),
+        settings=settings,
+        seeds=seeds,
+    )
+
+
+def _or_none(value: Any) -> Any:
+    return None if value == "none" else value
