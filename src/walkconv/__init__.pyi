@@ -1,6 +1,7 @@
 # The public names, one line each; `__init__.py` loads each room when its first name is used.
 from . import datasets as datasets
 from ._adapters import as_graph as as_graph
+from ._samples import GraphSample as GraphSample
 from .conv import graph_conv as graph_conv
 from .conv import show_config as show_config
 from .estimators import GraphCNNClassifier as GraphCNNClassifier

@@ -14,5 +14,14 @@ Examples
 from ._places import DatasetNotFoundError
 from .merck import Merck, load_merck
 from .mnist import Mnist, load_mnist
+from .tu import GraphCollection, load_tu
 
-__all__ = ["DatasetNotFoundError", "Merck", "Mnist", "load_merck", "load_mnist"]
+__all__ = [
+    "DatasetNotFoundError",
+    "GraphCollection",
+    "Merck",
+    "Mnist",
+    "load_merck",
+    "load_mnist",
+    "load_tu",
+]

@@ -3,6 +3,14 @@
 from .definition import expected_visits, transition_matrix
 from .diagnosis import diagnose
 from .neighbors import Neighbors
+from .refinement import refine_colors
 from .select import select_neighbors
 
-__all__ = ["Neighbors", "diagnose", "expected_visits", "select_neighbors", "transition_matrix"]
+__all__ = [
+    "Neighbors",
+    "diagnose",
+    "expected_visits",
+    "refine_colors",
+    "select_neighbors",
+    "transition_matrix",
+]

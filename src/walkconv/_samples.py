@@ -1,0 +1,157 @@
+"""One graph as one sample: the record, and what can be read as one.
+
+None of the libraries recognised here is imported unless the object came from it.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from walkconv._adapters import as_graph
+from walkconv._checks import as_array, as_real, check_finite, describe
+
+SAMPLE_FORMS = (
+    "GraphSample records, networkx graphs, PyG Data or (edge_index, x) pairs, one for each sample"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class GraphSample:
+    """A graph with something known about its nodes.
+
+    Parameters
+    ----------
+    graph
+        Similarity (n_nodes, n_nodes) in any form `as_graph` takes.
+    x : array of shape (n_nodes, n_channels) or (n_nodes,), optional
+        Numbers that describe the nodes.
+    tags : integer array of shape (n_nodes,), optional
+        Kinds of nodes, such as chemical elements. Numbers without an order.
+
+    Attributes
+    ----------
+    graph : csr_array of shape (n_nodes, n_nodes), float64
+    x : ndarray of shape (n_nodes, n_channels), float32, or None
+    tags : ndarray of shape (n_nodes,), int64, or None
+
+    Examples
+    --------
+    >>> from walkconv import GraphSample, graph_from_edges
+    >>> water = GraphSample(graph_from_edges([[0, 0], [1, 2]]), tags=[8, 1, 1])
+    >>> water
+    GraphSample(n_nodes=3, n_edges=4, tags)
+    """
+
+    graph: sp.csr_array
+    x: np.ndarray | None = None
+    tags: np.ndarray | None = None
+
+    def __init__(self, graph: Any, x: Any = None, tags: Any = None):
+        matrix = as_graph(graph)
+        n_nodes = matrix.shape[0]
+        object.__setattr__(self, "graph", matrix)
+        object.__setattr__(self, "x", None if x is None else _features(x, n_nodes))
+        object.__setattr__(self, "tags", None if tags is None else _tags(tags, n_nodes))
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes."""
+        return self.graph.shape[0]
+
+    def __repr__(self) -> str:
+        parts = [f"n_nodes={self.n_nodes}", f"n_edges={self.graph.nnz}"]
+        parts += [] if self.x is None else [f"n_channels={self.x.shape[1]}"]
+        parts += [] if self.tags is None else ["tags"]
+        return f"GraphSample({', '.join(parts)})"
+
+
+def is_list_of_samples(X: Any) -> bool:
+    """Tell whether X holds one graph for each sample, rather than being a table.
+
+    A list of matrices is a table with channels to scikit-learn, so bare matrices do not count.
+    """
+    return isinstance(X, list | tuple) and len(X) > 0 and _is_sample(X[0])
+
+
+def as_samples(graphs: Any) -> list[GraphSample]:
+    """Return a list of graphs in any of the `SAMPLE_FORMS` as records.
+
+    Of a networkx graph the node attributes ``x`` (numbers) and ``tag`` (a kind) are read, each
+    where every node has it; of a PyG ``Data`` its ``x``. In a pair ``(edge_index, x)`` a
+    one-dimensional x of integers holds tags.
+    """
+    return [_as_sample(graph, place) for place, graph in enumerate(graphs)]
+
+
+def _is_sample(graph: Any) -> bool:
+    if isinstance(graph, GraphSample) or hasattr(graph, "edge_index") or _is_networkx(graph):
+        return True
+    is_pair = isinstance(graph, tuple) and len(graph) == 2
+    return is_pair and getattr(graph[0], "shape", np.shape(graph[0]))[:1] == (2,)
+
+
+def _as_sample(graph: Any, place: int) -> GraphSample:
+    try:
+        if isinstance(graph, GraphSample):
+            return graph
+        if _is_networkx(graph):
+            return _from_networkx(graph)
+        if hasattr(graph, "edge_index"):
+            return GraphSample(graph, x=getattr(graph, "x", None))
+        if _is_sample(graph):
+            return _from_pair(*graph)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"Graph {place}: {error}") from None
+    raise TypeError(f"Samples must be {SAMPLE_FORMS}; graph {place} is {describe(graph)}.")
+
+
+def _is_networkx(graph: Any) -> bool:
+    return any(base.__module__.split(".")[0] == "networkx" for base in type(graph).__mro__)
+
+
+def _from_networkx(graph: Any) -> GraphSample:
+    columns = {}
+    for name, attribute in (("x", "x"), ("tags", "tag")):
+        values = [node[attribute] for _, node in graph.nodes(data=True) if attribute in node]
+        if values and len(values) < graph.number_of_nodes():
+            raise ValueError(
+                f"every node must have the attribute {attribute!r}, or none; "
+                f"{len(values)} of {graph.number_of_nodes()} have it."
+            )
+        columns[name] = values or None
+    return GraphSample(graph, **columns)
+
+
+def _from_pair(edge_index: Any, x: Any) -> GraphSample:
+    if x is None:
+        return GraphSample((edge_index, None))
+    values = as_array(x, "x")
+    if values.ndim == 0:
+        raise ValueError(f"x must have a row for each node; got {describe(x)}.")
+    matrix = as_graph((edge_index, None), n_nodes=len(values))
+    has_tags = values.ndim == 1 and values.dtype.kind in "iu"
+    return GraphSample(matrix, tags=values) if has_tags else GraphSample(matrix, x=values)
+
+
+def _features(x: Any, n_nodes: int) -> np.ndarray:
+    values = as_real(as_array(x, "x"), "x")
+    values = values[:, None] if values.ndim == 1 else values
+    if values.ndim != 2 or len(values) != n_nodes or values.shape[1] == 0:
+        raise ValueError(
+            f"x must have shape (n_nodes, n_channels) with n_nodes = {n_nodes}; "
+            f"got shape {values.shape}."
+        )
+    check_finite(values, "x")
+    return np.ascontiguousarray(values, dtype=np.float32)
+
+
+def _tags(tags: Any, n_nodes: int) -> np.ndarray:
+    values = as_array(tags, "tags")
+    if values.dtype.kind not in "iub" or values.shape != (n_nodes,):
+        raise ValueError(
+            f"tags must be integers, one for each of the {n_nodes} nodes; "
+            f"got {values.dtype} of shape {values.shape}. Number the kinds."
+        )
+    return values.astype(np.int64)
