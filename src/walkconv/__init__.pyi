@@ -13,6 +13,7 @@ from .graphs import grid_graph as grid_graph
 from .graphs import heat_kernel_graph as heat_kernel_graph
 from .graphs import knn_graph as knn_graph
 from .layers import GraphConv as GraphConv
+from .molecules import graphs_from_smiles as graphs_from_smiles
 from .walks import Neighbors as Neighbors
 from .walks import diagnose as diagnose
 from .walks import expected_visits as expected_visits
