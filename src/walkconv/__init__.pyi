@@ -2,6 +2,8 @@
 from . import datasets as datasets
 from ._adapters import as_graph as as_graph
 from ._samples import GraphSample as GraphSample
+from .coarsening import Coarsening as Coarsening
+from .coarsening import coarsen as coarsen
 from .conv import graph_conv as graph_conv
 from .conv import show_config as show_config
 from .estimators import GraphCNNClassifier as GraphCNNClassifier
@@ -13,6 +15,7 @@ from .graphs import grid_graph as grid_graph
 from .graphs import heat_kernel_graph as heat_kernel_graph
 from .graphs import knn_graph as knn_graph
 from .layers import GraphConv as GraphConv
+from .layers import GraphPool as GraphPool
 from .molecules import graphs_from_smiles as graphs_from_smiles
 from .walks import Neighbors as Neighbors
 from .walks import diagnose as diagnose

@@ -7,26 +7,23 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
-import torch
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
-from walkconv._checks import check_integer
-from walkconv.estimators.graph_source import find_graph
+from walkconv.estimators.columns import learn_columns
 from walkconv.estimators.identity import identify
 from walkconv.estimators.inputs import Rows, read_rows, read_table, refuse_empty_columns
 from walkconv.estimators.model_file import save_model
+from walkconv.estimators.objective import batch_loss, scorer
 from walkconv.estimators.settings import Settings, check_batch_size, check_device, check_settings
 from walkconv.models.checkpoint import Checkpoint
 from walkconv.models.members import train_members
 from walkconv.models.network import Network, count_parameters
-from walkconv.models.scaling import learn_scaling, no_scaling
 from walkconv.models.table import Table, predict
-from walkconv.models.training import BatchLoss, Score, Training, seeded
-from walkconv.walks import select_neighbors
+from walkconv.models.training import Training, seeded
 
 
 class GraphCNN(BaseEstimator, metaclass=ABCMeta):
@@ -78,7 +75,7 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
         if validation is None and self.early_stopping:
             rows, validation = self._split(rows, seed)
         if not is_warm:
-            self._learn_columns(rows.X, settings)
+            learn_columns(self, rows.X, settings, seed)
         networks = self._make_networks(settings, seed, is_warm=is_warm)
         trainings = self._make_trainings(networks, rows, validation, settings, seed)
         if checkpoint is not None:
@@ -97,6 +94,36 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
         modules, history = train_members(trainings, verbose=self.verbose, after_epoch=finish_epoch)
         self._keep(modules, [*past, *history])
         return self
+
+    def make_network(self, n_nodes: int, n_channels: int, n_outputs: int) -> nn.Module:
+        """Return a new network, untrained; a subclass may return any other module.
+
+        `fit` calls it for every member, and trains what it returns. The scaling, the graph and the
+        levels have been learned by then: ``graph_``, ``levels_`` and ``neighbors_`` are there
+        whenever the architecture has C or P layers.
+
+        Parameters
+        ----------
+        n_nodes, n_channels : int
+            Columns of X, and values in each.
+        n_outputs : int
+            Classes, or columns of y.
+
+        Returns
+        -------
+        Module
+            From scaled rows (m, n_nodes, n_channels) to (m, n_outputs). Where values are missing
+            it is called with a second argument, a mask of the shape of the rows.
+        """
+        settings = check_settings(self)
+        return Network(
+            settings.layers,
+            self.levels_,
+            n_nodes=n_nodes,
+            n_channels=n_channels,
+            n_outputs=n_outputs,
+            **settings.network,
+        )
 
     def save(self, path: str | os.PathLike) -> None:
         """Write the fitted model to one safetensors file; `walkconv.load` reads it.
@@ -179,25 +206,12 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
         )
         return rows.take(train), rows.take(apart)
 
-    def _learn_columns(self, X: Any, settings: Settings) -> None:
-        """Learn the scaling, the graph and the neighbours of the columns."""
-        self.scaling_ = learn_scaling(X) if self.standardize else no_scaling(X)
-        self.graph_ = self.neighbors_ = None
-        if settings.has_convolutions:
-            names = getattr(self, "feature_names_in_", None)
-            self.graph_ = find_graph(self.graph, X, self.scaling_, names)
-            n_neighbors = check_integer(self.n_neighbors, "n_neighbors", minimum=1)
-            self.neighbors_ = select_neighbors(
-                self.graph_, n_neighbors=min(n_neighbors, X.shape[1]), n_steps=self.n_steps
-            )
-
     def _make_networks(self, settings: Settings, seed: int, *, is_warm: bool) -> list[nn.Module]:
         """Return a network for every member, new or with the weights learned before."""
         networks = []
         for member in range(settings.n_members):
             with seeded(seed, member, 0, device=settings.device):
-                network = self._make_network(settings)
-            networks.append(network.to(settings.device))
+                networks.append(self._make_network().to(settings.device))
         if is_warm:
             learned = [module.state_dict() for module in self.modules_]
             shapes = [{k: v.shape for k, v in state.items()} for state in learned]
@@ -211,16 +225,9 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
                 network.load_state_dict(state)
         return networks
 
-    def _make_network(self, settings: Settings) -> Network:
+    def _make_network(self) -> nn.Module:
         n_nodes, n_channels = self.scaling_.mean.shape
-        return Network(
-            settings.layers,
-            self.neighbors_,
-            n_nodes=n_nodes,
-            n_channels=n_channels,
-            n_outputs=self._n_outputs,
-            **settings.network,
-        )
+        return self.make_network(n_nodes, n_channels, self._n_outputs)
 
     def _make_trainings(
         self,
@@ -231,33 +238,12 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
         seed: int,
     ) -> list[Training]:
         table = Table(rows.X, self.scaling_, self.clip, settings.device)
-        score = None if validation is None else self._scorer(validation, settings)
-        loss = self._batch_loss(rows, settings.device)
+        score = None if validation is None else scorer(self, validation, settings)
+        loss = batch_loss(self, rows, settings.device)
         return [
             Training(network, table, loss, settings.training, (seed, member), score)
             for member, network in enumerate(networks)
         ]
-
-    def _scorer(self, rows: Rows, settings: Settings) -> Score:
-        if len(rows.y) < 2:
-            raise ValueError(
-                f"There must be at least two validation rows; got {len(rows.y)}. "
-                "Raise validation_fraction or give validation_data."
-            )
-        table = Table(rows.X, self.scaling_, self.clip, settings.device)
-        batch_size = settings.training.batch_size
-        return lambda network: self._score_outputs(predict(network, table, batch_size), rows)
-
-    def _batch_loss(self, rows: Rows, device: torch.device) -> BatchLoss:
-        target = torch.from_numpy(rows.y)
-        weight = self._loss_weight(rows)
-        share = torch.from_numpy((weight / weight.mean()).astype(np.float32))
-
-        def loss(outputs: Tensor, batch: Tensor) -> Tensor:
-            losses = self._row_losses(outputs, target[batch].to(device))
-            return (losses * share[batch].to(device)).mean()
-
-        return loss
 
     def _keep(self, modules: list[nn.Module], history: list[dict[str, Any]]) -> None:
         self.modules_ = modules

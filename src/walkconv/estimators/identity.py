@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from walkconv._adapters import as_graph
 from walkconv.estimators.inputs import Rows
 
-NOT_PART = {"checkpoint", "device", "graph", "verbose", "warm_start"}
+NOT_PART = {"checkpoint", "device", "graph", "ties", "verbose", "warm_start"}
 
 
 def identify(model: Any, rows: Rows, validation: Rows | None) -> dict[str, Any]:
@@ -19,11 +19,14 @@ def identify(model: Any, rows: Rows, validation: Rows | None) -> dict[str, Any]:
         for name, value in model.get_params().items()
         if name not in NOT_PART
     }
-    is_known = model.graph is not None and not isinstance(model.graph, str)
-    if is_known:
-        identity["data: graph"] = digest(as_graph(model.graph))
-    else:
+    if model.graph is None or isinstance(model.graph, str):
         identity["graph"] = model.graph
+    else:
+        identity["data: graph"] = digest(as_graph(model.graph))
+    if isinstance(model.ties, str):
+        identity["ties"] = model.ties
+    else:
+        identity["data: ties"] = digest(np.asarray(model.ties))
     for part in ("X", "y", "weight"):
         identity[f"data: {part}"] = digest(getattr(rows, part))
     if validation is not None:

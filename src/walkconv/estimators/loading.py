@@ -12,16 +12,16 @@ from torch import nn
 from walkconv._checks import check_integer
 from walkconv.estimators.base import GraphCNN
 from walkconv.estimators.classifier import GraphCNNClassifier
-from walkconv.estimators.model_file import GRAPH_PARTS, KIND, NEIGHBORS
+from walkconv.estimators.columns import keep_columns
+from walkconv.estimators.level_file import Arrays, read_levels, under
+from walkconv.estimators.model_file import GRAPH_PARTS, KIND
 from walkconv.estimators.regressor import GraphCNNRegressor
 from walkconv.estimators.settings import Settings, check_settings
 from walkconv.models.scaling import Scaling
 from walkconv.models.training import seeded
 from walkconv.persistence import ModelFileError, read_file
-from walkconv.walks import Neighbors
 
 ESTIMATORS = {kind.__name__: kind for kind in (GraphCNNClassifier, GraphCNNRegressor)}
-Arrays = dict[str, np.ndarray]
 
 
 def load(path: str | os.PathLike) -> GraphCNN:
@@ -73,14 +73,16 @@ def _restore(arrays: Arrays, content: dict[str, Any]) -> GraphCNN:
     n_nodes = model.n_features_in_ = model.scaling_.mean.shape[0]
     if content["names"]:
         model.feature_names_in_ = _names(content["names"], n_nodes)
-    model.graph_ = model.neighbors_ = None
-    if settings.has_convolutions:
-        model.neighbors_ = _neighbors(arrays, content["n_steps"], n_nodes)
+    graph = None
     if any(name.startswith("graph.") for name in arrays):
-        model.graph = model.graph_ = _graph(arrays, n_nodes)
-    model._restore_target(content["target"], _under("target.", arrays))
+        graph = model.graph = _graph(under("graph.", arrays), n_nodes)
+    if "ties" in arrays:
+        model.ties = arrays["ties"]
+    levels = read_levels(settings.layers, content["n_steps"], arrays, n_nodes)
+    keep_columns(model, graph, levels)
+    model._restore_target(content["target"], under("target.", arrays))
     n_modules = check_integer(content["n_modules"], "n_modules", minimum=1, maximum=len(arrays))
-    modules = [_module(model, settings, _under(f"module.{m}.", arrays)) for m in range(n_modules)]
+    modules = [_module(model, settings, under(f"module.{m}.", arrays)) for m in range(n_modules)]
     model._keep(modules, _history(content["history"]))
     return model
 
@@ -98,19 +100,8 @@ def _names(names: Any, n_nodes: int) -> np.ndarray:
     return np.array(names, dtype=object)
 
 
-def _neighbors(arrays: Arrays, n_steps: Any, n_nodes: int) -> Neighbors:
-    index, visits, sign = (arrays[f"neighbors.{name}"] for name in NEIGHBORS)
-    if [a.dtype for a in (index, visits, sign)] != [np.int64, np.float64, np.int8]:
-        raise TypeError("the neighbours must be int64, their visits float64, their signs int8.")
-    if index.ndim != 2 or len(index) != n_nodes or not index.shape == visits.shape == sign.shape:
-        raise ValueError(f"the neighbours of {n_nodes} nodes must be tables of one shape.")
-    if index.min(initial=-1) < -1 or index.max(initial=-1) >= n_nodes:
-        raise ValueError(f"the neighbours must lie between -1 and {n_nodes - 1}.")
-    return Neighbors(index, visits, sign, check_integer(n_steps, "n_steps", minimum=0))
-
-
 def _graph(arrays: Arrays, n_nodes: int) -> sp.csr_array:
-    parts = tuple(arrays[f"graph.{part}"] for part in GRAPH_PARTS)
+    parts = tuple(arrays[part] for part in GRAPH_PARTS)
     graph = sp.csr_array(parts, shape=(n_nodes, n_nodes))
     graph.check_format(full_check=True)
     return graph
@@ -118,7 +109,7 @@ def _graph(arrays: Arrays, n_nodes: int) -> sp.csr_array:
 
 def _module(model: GraphCNN, settings: Settings, arrays: Arrays) -> nn.Module:
     with torch.device("meta"):  # shapes only: a file cannot ask for more memory than it fills
-        wanted = model._make_network(settings).state_dict()
+        wanted = model._make_network().state_dict()
     if set(wanted) != set(arrays):
         raise ValueError(f"the weights must be {sorted(wanted)}; they are {sorted(arrays)}.")
     state = {name: torch.from_numpy(array) for name, array in arrays.items()}
@@ -129,7 +120,7 @@ def _module(model: GraphCNN, settings: Settings, arrays: Arrays) -> nn.Module:
                 f"it is {tensor.dtype} of shape {tuple(tensor.shape)}."
             )
     with seeded(0, device=torch.device("cpu")):
-        network = model._make_network(settings)
+        network = model._make_network()
     network.load_state_dict(state)
     return network.to(settings.device).eval()
 
@@ -138,7 +129,3 @@ def _history(history: Any) -> list[dict[str, Any]]:
     if not all(isinstance(r, dict) and {"member", "epoch", "loss"} <= set(r) for r in history):
         raise ValueError("the history must be a list of epochs.")
     return list(history)
-
-
-def _under(prefix: str, arrays: Arrays) -> Arrays:
-    return {n.removeprefix(prefix): array for n, array in arrays.items() if n.startswith(prefix)}

@@ -6,12 +6,14 @@ The reading is in `loading`, where everything that a file says is checked before
 import os
 from typing import Any
 
+import numpy as np
+
 from walkconv.estimators.identity import plain_value
+from walkconv.estimators.level_file import level_arrays
 from walkconv.persistence import write_file
 
 KIND = "model"
 GRAPH_PARTS = ("data", "indices", "indptr")
-NEIGHBORS = ("index", "visits", "sign")
 
 
 def save_model(model: Any, path: str | os.PathLike) -> None:
@@ -22,17 +24,18 @@ def save_model(model: Any, path: str | os.PathLike) -> None:
         for name, tensor in module.state_dict().items()
     }
     arrays |= {"scaling.mean": model.scaling_.mean, "scaling.deviation": model.scaling_.deviation}
-    n_steps = None
-    if model.neighbors_ is not None:
-        n_steps = model.neighbors_.n_steps
-        arrays |= {f"neighbors.{name}": getattr(model.neighbors_, name) for name in NEIGHBORS}
+    arrays |= level_arrays(model.levels_)
     target, target_arrays = model._target_state()
     arrays |= {f"target.{name}": array for name, array in target_arrays.items()}
     parameters = {
         name: plain_value(value, name)
         for name, value in model.get_params().items()
-        if name not in ("graph", "device")  # a file opens where there is no such device
+        if name not in ("graph", "ties", "device")  # a file opens where there is no such device
     }
+    if isinstance(model.ties, str):
+        parameters["ties"] = model.ties
+    else:
+        arrays["ties"] = np.asarray(model.ties, dtype=np.float64)
     if model.graph is None or isinstance(model.graph, str):
         parameters["graph"] = model.graph
     elif model.graph_ is not None:
@@ -41,7 +44,7 @@ def save_model(model: Any, path: str | os.PathLike) -> None:
         "estimator": type(model).__name__,
         "parameters": parameters,
         "n_modules": len(model.modules_),
-        "n_steps": n_steps,
+        "n_steps": [getattr(level.neighbors, "n_steps", None) for level in model.levels_],
         "names": [str(name) for name in getattr(model, "feature_names_in_", [])],
         "history": model.history_,
         "target": target,

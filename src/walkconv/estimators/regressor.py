@@ -21,18 +21,24 @@ class GraphCNNRegressor(RegressorMixin, GraphCNN):
     ----------
     architecture : str, default "C8-FC128"
         Hidden layers in the paper's notation: ``C8`` is a graph convolution with 8 filters,
-        ``FC128`` a fully connected layer of 128 units. "" is linear regression.
+        ``FC128`` a fully connected layer of 128 units, ``P4`` pooling over groups of 4 related
+        columns, ``P2x2`` over the blocks of a grid. "" is linear regression.
     graph : "correlation", "knn", "heat_kernel", None or a graph, default "correlation"
         How the columns are related: learned in `fit` from the training rows (`correlation_graph`,
         `knn_graph`, `heat_kernel_graph`), or known, in any form `as_graph` takes. Where both the
-        graph and X have names, they are matched. Unused, and None will do, without C layers.
+        graph and X have names, they are matched. Unused, and None will do, without C and P layers.
     n_neighbors : int, default 9
         Neighbours of each column, itself included: the paper's p. All columns where there are
         fewer.
     n_steps : int or "auto", default 1
         Length of the random walk: the paper's k.
+    ties : "index", "random", "position" or array (n_nodes, n_axes), default "index"
+        Order of neighbours with equal visits: by index, by chance, or by the positions of the
+        columns; see `select_neighbors`. "position" is for a graph that is a grid.
     weighting : "rank" or "signed_visits", default "rank"
         The paper's Conv1 or Conv2; see `GraphConv`.
+    pooling : "max" or "mean", default "max"
+        What P layers keep of a group; see `GraphPool`.
     standardize : bool, default True
         Centre every column and divide it by its standard deviation over the training rows. False
         takes the columns as they are, for those that share a scale already.
@@ -82,9 +88,12 @@ class GraphCNNRegressor(RegressorMixin, GraphCNN):
     Attributes
     ----------
     graph_ : csr_array of shape (n_nodes, n_nodes) or None
-        The graph; None without C layers, and in a model that was loaded.
+        The graph; None without C and P layers, and in a model that was loaded.
     neighbors_ : Neighbors or None
         What `select_neighbors` made of it.
+    levels_ : list of Level
+        The columns, and what each P layer makes of them: number of nodes, graph, neighbours,
+        groups and positions of each.
     module_, modules_ : Network, list of Network
         The first member, and all: torch modules from scaled columns (m, n_nodes, n_channels) to
         outputs.
@@ -122,7 +131,9 @@ class GraphCNNRegressor(RegressorMixin, GraphCNN):
         graph: Any = "correlation",
         n_neighbors: int = 9,
         n_steps: int | Literal["auto"] = 1,
+        ties: Any = "index",
         weighting: Literal["rank", "signed_visits"] = "rank",
+        pooling: Literal["max", "mean"] = "max",
         standardize: bool = True,
         clip: float | None = 3.0,
         normalization: Literal["batch"] | None = "batch",
@@ -147,7 +158,9 @@ class GraphCNNRegressor(RegressorMixin, GraphCNN):
         self.graph = graph
         self.n_neighbors = n_neighbors
         self.n_steps = n_steps
+        self.ties = ties
         self.weighting = weighting
+        self.pooling = pooling
         self.standardize = standardize
         self.clip = clip
         self.normalization = normalization

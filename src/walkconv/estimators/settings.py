@@ -6,7 +6,7 @@ from typing import Any
 import torch
 
 from walkconv._checks import check_flag, check_integer, check_number, check_option, describe
-from walkconv.models.architecture import Convolution, Layer, parse_architecture
+from walkconv.models.architecture import FullyConnected, Layer, parse_architecture
 from walkconv.models.solvers import SOLVERS
 from walkconv.models.training import TrainingSettings
 
@@ -22,9 +22,9 @@ class Settings:
     device: torch.device
 
     @property
-    def has_convolutions(self) -> bool:
-        """Whether the network needs a graph."""
-        return any(isinstance(layer, Convolution) for layer in self.layers)
+    def needs_graph(self) -> bool:
+        """Whether there is a convolution or a pooling."""
+        return any(not isinstance(layer, FullyConnected) for layer in self.layers)
 
 
 def check_settings(model: Any) -> Settings:
@@ -37,6 +37,7 @@ def check_settings(model: Any) -> Settings:
         check_number(model.clip, "clip", minimum=0, is_open=True)
     network = {
         "weighting": check_option(model.weighting, "weighting", ["rank", "signed_visits"]),
+        "pooling": check_option(model.pooling, "pooling", ["max", "mean"]),
         "normalization": model.normalization,
         "dropout": check_number(model.dropout, "dropout", minimum=0, below=1),
         "conv_dropout": check_number(model.conv_dropout, "conv_dropout", minimum=0, below=1),

@@ -1,6 +1,7 @@
-"""The layers: modules that hold filters."""
+"""The layers: modules that hold filters, and pooling between them."""
 
 from .conv import GraphConv
 from .missing import convolve_present
+from .pool import GraphPool
 
-__all__ = ["GraphConv", "convolve_present"]
+__all__ = ["GraphConv", "GraphPool", "convolve_present"]

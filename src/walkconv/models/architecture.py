@@ -100,6 +100,13 @@ def format_architecture(layers: Sequence[Layer]) -> str:
     return "-".join(str(layer) for layer in layers)
 
 
+def point_at_layer(layers: Sequence[Layer], number: int, reason: str) -> str:
+    """Return a message that a layer does not fit, with an arrow at the layer."""
+    architecture = format_architecture(layers)
+    place = len(format_architecture(layers[: number + 1])) - len(str(layers[number]))
+    return _point_at(architecture, place, str(layers[number]), reason, problem="does not fit")
+
+
 def _parse_token(token: str, before: Sequence[Layer]) -> Layer:
     if not token:
         raise ValueError("A layer is missing here. Take out a hyphen or name the layer.")
@@ -119,10 +126,12 @@ def _parse_token(token: str, before: Sequence[Layer]) -> Layer:
     return Convolution(sizes[0]) if kind == "C" else FullyConnected(sizes[0])
 
 
-def _point_at(architecture: str, place: int, token: str, reason: str) -> str:
+def _point_at(
+    architecture: str, place: int, token: str, reason: str, problem: str = "cannot be read"
+) -> str:
     shown = architecture.replace("\n", " ").replace("\t", " ")
     arrows = " " * place + "^" * max(1, len(token))
     return (
-        f"architecture cannot be read at position {place + 1} ({token!r}). {reason}\n"
+        f"architecture {problem} at position {place + 1} ({token!r}). {reason}\n"
         f"  {shown}\n  {arrows}"
     )

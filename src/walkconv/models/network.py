@@ -1,4 +1,4 @@
-"""Layer specs and neighbours become a network."""
+"""Layer specs and the levels of a graph become a network."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -7,24 +7,26 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from walkconv._checks import check_integer, check_option
-from walkconv.layers import GraphConv, convolve_present
-from walkconv.models.architecture import Convolution, FullyConnected, Layer, Pooling
-from walkconv.walks import Neighbors
+from walkconv.layers import GraphConv, GraphPool, convolve_present
+from walkconv.models.architecture import FullyConnected, Layer, Pooling
+from walkconv.models.hierarchy import Level
 
 
 class Network(nn.Module):
-    """Graph convolutions, then fully connected layers, then one linear output layer.
+    """Graph convolutions and poolings, then fully connected layers, then one linear output layer.
 
     Parameters
     ----------
-    layers : sequence of Convolution and FullyConnected
+    layers : sequence of Convolution, Pooling and FullyConnected
         From `parse_architecture`; none makes a linear model.
-    neighbors : Neighbors or None
-        From `select_neighbors`; None where there is no convolution.
+    levels : sequence of Level
+        From `build_levels`; empty where there is neither convolution nor pooling.
     n_nodes, n_channels, n_outputs : int
         Size of one sample and of its prediction.
     weighting : "rank" or "signed_visits", default "rank"
         Of the convolutions, as in `GraphConv`.
+    pooling : "max" or "mean", default "max"
+        Of the poolings, as in `GraphPool`.
     normalization : "batch" or None, default "batch"
         Batch normalisation of the fully connected layers.
     dropout : float, default 0
@@ -34,7 +36,8 @@ class Network(nn.Module):
 
     Attributes
     ----------
-    convolutions : ModuleList of GraphConv
+    nodewise : ModuleList of HiddenConvolution and GraphPool
+        The layers before the nodes are flattened.
     dense : Sequential
         From the flattened nodes to the outputs.
 
@@ -45,11 +48,11 @@ class Network(nn.Module):
     Examples
     --------
     >>> import torch
-    >>> from walkconv import grid_graph, select_neighbors
-    >>> from walkconv.models import Network, parse_architecture
-    >>> neighbors = select_neighbors(grid_graph((4, 4)), n_neighbors=5)
-    >>> layers = parse_architecture("C8-FC32")
-    >>> network = Network(layers, neighbors, n_nodes=16, n_channels=1, n_outputs=3)
+    >>> from walkconv import grid_graph
+    >>> from walkconv.models import Network, build_levels, parse_architecture
+    >>> layers = parse_architecture("C8-P4-FC32")
+    >>> levels = build_levels(grid_graph((4, 4)), layers, n_neighbors=5)
+    >>> network = Network(layers, levels, n_nodes=16, n_channels=1, n_outputs=3)
     >>> network(torch.zeros(10, 16, 1)).shape
     torch.Size([10, 3])
     """
@@ -57,12 +60,13 @@ class Network(nn.Module):
     def __init__(
         self,
         layers: Sequence[Layer],
-        neighbors: Neighbors | None,
+        levels: Sequence[Level],
         *,
         n_nodes: int,
         n_channels: int = 1,
         n_outputs: int,
         weighting: Literal["rank", "signed_visits"] = "rank",
+        pooling: Literal["max", "mean"] = "max",
         normalization: Literal["batch"] | None = "batch",
         dropout: float = 0.0,
         conv_dropout: float = 0.0,
@@ -72,20 +76,24 @@ class Network(nn.Module):
             check_option(normalization, "normalization", ["batch"])
         self.n_nodes = check_integer(n_nodes, "n_nodes", minimum=1)
         self.n_channels = check_integer(n_channels, "n_channels", minimum=1)
-        self.conv_dropout = conv_dropout
-        width = self.n_channels
-        convolutions: list[GraphConv] = []
-        for layer in _nodewise(layers):
-            if neighbors is None or neighbors.n_nodes != n_nodes:
-                came = "none" if neighbors is None else f"those of {neighbors.n_nodes} nodes"
-                raise ValueError(
-                    f"A convolution needs the neighbours of all {n_nodes} nodes; got {came}. "
-                    "Give a graph, or an architecture without C."
-                )
-            convolutions.append(GraphConv(width, layer.n_filters, neighbors, weighting=weighting))
-            width = layer.n_filters
-        self.convolutions = nn.ModuleList(convolutions)
-        width *= self.n_nodes
+        self.weighting: Literal["rank", "signed_visits"] = weighting
+        is_pooled = any(isinstance(layer, Pooling) for layer in layers)
+        norm = normalization if is_pooled else None
+        width, n_pooled = self.n_channels, 0
+        self.nodewise = nn.ModuleList()
+        for layer in layers:
+            if isinstance(layer, FullyConnected):
+                break
+            level = _level(levels, n_pooled, n_nodes)
+            if isinstance(layer, Pooling):
+                pool = GraphPool(level.groups, reduce=pooling)
+                self.nodewise.append(pool)
+                n_nodes, n_pooled = pool.n_groups, n_pooled + 1
+            else:
+                convolution = self.make_convolution(width, layer.n_filters, level)
+                width = layer.n_filters
+                self.nodewise.append(HiddenConvolution(convolution, width, norm, conv_dropout))
+        width *= n_nodes
         dense: list[nn.Module] = [nn.Flatten()]
         for layer in layers:
             if isinstance(layer, FullyConnected):
@@ -96,28 +104,66 @@ class Network(nn.Module):
         dense.append(nn.Linear(width, check_integer(n_outputs, "n_outputs", minimum=1)))
         self.dense = nn.Sequential(*dense)
 
+    def make_convolution(self, c_in: int, c_out: int, level: Level) -> nn.Module:
+        """Return the module (M, n_nodes, c_in) -> (M, n_nodes, c_out) for a C layer.
+
+        A subclass may put another there, made from the level's graph, neighbours or positions.
+        """
+        assert level.neighbors is not None
+        return GraphConv(c_in, c_out, level.neighbors, weighting=self.weighting)
+
+    @property
+    def convolutions(self) -> list[nn.Module]:
+        """What `make_convolution` made, in order."""
+        hidden = (layer for layer in self.nodewise if isinstance(layer, HiddenConvolution))
+        return [layer.convolution for layer in hidden]
+
     def forward(self, x: Tensor, missing: Tensor | None = None) -> Tensor:
         """Return the outputs (M, n_outputs) for x (M, n_nodes, n_channels).
 
-        `missing`, of the shape of x, is True where a value is not there: the first convolution
-        uses the neighbours that are, and without one the value counts as 0.
+        `missing`, of the shape of x, is True where a value is not there: if the first layer is a
+        convolution it uses the neighbours that are, and otherwise the value counts as 0.
         """
-        if missing is not None and not self.convolutions:
-            x = x.masked_fill(missing, 0)
-        for convolution in self.convolutions:
-            if missing is None:
-                x = convolution(x)
+        for layer in self.nodewise:
+            if isinstance(layer, HiddenConvolution):
+                x = layer(x, missing)
             else:
-                assert isinstance(convolution, GraphConv)
-                x, missing = convolve_present(convolution, x, missing), None
-            x = self._drop_nodes(x.relu())
-        return self.dense(x)
+                x = layer(filled(x, missing))
+            missing = None
+        return self.dense(filled(x, missing))
 
-    def _drop_nodes(self, x: Tensor) -> Tensor:
+
+class HiddenConvolution(nn.Module):
+    """A convolution, batch normalisation of its filters if asked for, ReLU, dropout of nodes.
+
+    Shape
+    -----
+    Input (M, n_nodes, c_in), output (M, n_nodes, c_out).
+    """
+
+    def __init__(
+        self, convolution: nn.Module, c_out: int, normalization: str | None, dropout: float
+    ):
+        super().__init__()
+        self.convolution = convolution
+        self.norm = nn.BatchNorm1d(c_out) if normalization == "batch" else None
+        self.dropout = dropout
+
+    def forward(self, x: Tensor, missing: Tensor | None = None) -> Tensor:
+        """Return the hidden values; `missing` as in `Network`."""
+        if missing is not None and isinstance(self.convolution, GraphConv):
+            x = convolve_present(self.convolution, x, missing)
+        else:
+            x = self.convolution(filled(x, missing))
+        if self.norm is not None:
+            x = self.norm(x.flatten(0, 1)).view_as(x)
+        return self.drop_nodes(x.relu())
+
+    def drop_nodes(self, x: Tensor) -> Tensor:
         """Leave out whole nodes: one random number each, where one per filter would cost more."""
-        if not (self.training and self.conv_dropout):
+        if not (self.training and self.dropout):
             return x
-        kept = functional.dropout(x.new_ones(*x.shape[:2], 1), self.conv_dropout)
+        kept = functional.dropout(x.new_ones(*x.shape[:2], 1), self.dropout)
         return x * kept
 
 
@@ -126,7 +172,16 @@ def count_parameters(network: nn.Module) -> int:
     return sum(parameter.numel() for parameter in network.parameters())
 
 
-def _nodewise(layers: Sequence[Layer]) -> list[Convolution]:
-    if any(isinstance(layer, Pooling) for layer in layers):
-        raise ValueError("Pooling is not available yet. Take the P layers out of the architecture.")
-    return [layer for layer in layers if isinstance(layer, Convolution)]
+def filled(x: Tensor, missing: Tensor | None) -> Tensor:
+    """Return x with 0, the mean of a scaled column, where a value is missing."""
+    return x if missing is None else x.masked_fill(missing, 0)
+
+
+def _level(levels: Sequence[Level], number: int, n_nodes: int) -> Level:
+    if number < len(levels) and levels[number].n_nodes == n_nodes:
+        return levels[number]
+    came = f"one of {levels[number].n_nodes}" if number < len(levels) else "none"
+    raise ValueError(
+        f"C and P layers need a level of {n_nodes} nodes from build_levels; got {came}. "
+        "Give a graph, or an architecture without them."
+    )
