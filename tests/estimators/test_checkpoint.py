@@ -21,6 +21,8 @@ VARIANTS = {
     "members": {"n_members": 3, "max_iter": 4},
     "early stopping": {"early_stopping": True, "n_iter_no_change": 3, "max_iter": 20},
     "given graph": {"graph": grid_graph((7,)), "dropout": 0.5},
+    "pooling": {"architecture": "C3-P2-C2", "ties": "random"},
+    "positions": {"ties": np.arange(7.0)[:, None]},
 }
 
 

@@ -188,7 +188,7 @@ def test_the_constructor_keeps_what_it_is_given(kind):
 
 BAD_SETTINGS = [
     ({"architecture": "C3-X"}, ValueError, "architecture cannot be read at position 4"),
-    ({"architecture": "C3-P2"}, ValueError, "Pooling is not available yet"),
+    ({"architecture": "C3-P2x2"}, ValueError, "P2x2 needs a grid of 2 axes"),
     ({"architecture": None}, TypeError, "architecture must be a string"),
     ({"n_neighbors": 0}, ValueError, "n_neighbors must be at least 1; got 0"),
     ({"n_steps": -1}, ValueError, "n_steps must be at least 0; got -1"),

@@ -22,6 +22,9 @@ VARIANTS = {
     "linear": {"architecture": ""},
     "given graph": {"graph": grid_graph((7,)), "weighting": "signed_visits", "n_steps": "auto"},
     "two layers": {"architecture": "C3-C2", "graph": "knn", "normalization": None},
+    "pooled": {"architecture": "C3-P2-C2-P2-FC4", "pooling": "mean", "n_steps": 2},
+    "pooled first": {"architecture": "P2-C2", "ties": "random"},
+    "given positions": {"architecture": "C3-P2-C3", "ties": np.arange(14.0).reshape(7, 2)},
     "path and generator": {"random_state": np.random.RandomState(0), "dropout": np.float64(0.1)},
 }
 
@@ -39,8 +42,14 @@ def test_predictions_are_the_same_bit_for_bit(regressor, table, values, variant,
     np.testing.assert_array_equal(loaded.predict(table), model.predict(table))
     for name in ("history_", "n_iter_", "n_parameters_", "n_features_in_"):
         assert getattr(loaded, name) == getattr(model, name)
-    if model.neighbors_ is not None:
-        np.testing.assert_array_equal(loaded.neighbors_.index, model.neighbors_.index)
+    assert len(loaded.levels_) == len(model.levels_)
+    for ours, theirs in zip(loaded.levels_, model.levels_, strict=True):
+        np.testing.assert_array_equal(ours.groups, theirs.groups)
+        for name in ("index", "visits", "sign", "n_steps"):
+            np.testing.assert_array_equal(
+                getattr(ours.neighbors, name, None), getattr(theirs.neighbors, name, None)
+            )
+    assert loaded.neighbors_ is (loaded.levels_[0].neighbors if loaded.levels_ else None)
     again = clone(loaded).set_params(random_state=0).fit(table, values)
     expected = clone(model).set_params(random_state=0).fit(table, values)
     np.testing.assert_array_equal(again.predict(table), expected.predict(table))
@@ -135,7 +144,7 @@ def stated(change, *place):
 
 SPOILED = {
     "no weights": (without("module.0.dense.1.weight"), "the weights must be"),
-    "no neighbours": (without("neighbors.index"), "neighbors.index' is missing"),
+    "no neighbours": (without("level.0.neighbors.index"), "'index' is missing"),
     "no scaling": (without("scaling.mean"), "scaling.mean' is missing"),
     "no target": (without("target.mean"), "mean' is missing"),
     "shape of a weight": (
@@ -146,14 +155,26 @@ SPOILED = {
         replaced("module.0.dense.1.weight", lambda a: a.astype(np.float64)),
         "it is torch.float64",
     ),
-    "index too large": (replaced("neighbors.index", lambda a: a + 7), "lie between -1 and 6"),
-    "index too small": (replaced("neighbors.index", lambda a: a - 2), "lie between -1 and 6"),
+    "index too large": (
+        replaced("level.0.neighbors.index", lambda a: a + 7),
+        "lie between -1 and 6",
+    ),
+    "index too small": (
+        replaced("level.0.neighbors.index", lambda a: a - 2),
+        "lie between -1 and 6",
+    ),
     "type of the index": (
-        replaced("neighbors.index", lambda a: a.astype(np.float64)),
+        replaced("level.0.neighbors.index", lambda a: a.astype(np.float64)),
         "the neighbours must be int64",
     ),
-    "shape of the index": (replaced("neighbors.index", lambda a: a[:-1]), "tables of one shape"),
-    "shape of the signs": (replaced("neighbors.sign", lambda a: a[:, 1:]), "tables of one shape"),
+    "shape of the index": (
+        replaced("level.0.neighbors.index", lambda a: a[:-1]),
+        "tables of one shape",
+    ),
+    "shape of the signs": (
+        replaced("level.0.neighbors.sign", lambda a: a[:, 1:]),
+        "tables of one shape",
+    ),
     "NaN in the scaling": (replaced("scaling.mean", lambda a: a * np.nan), "finite float64"),
     "zero deviation": (replaced("scaling.deviation", lambda a: a * 0), "positive deviation"),
     "one column less": (replaced("scaling.mean", lambda a: a[1:]), "a scaling must have"),
@@ -170,7 +191,7 @@ SPOILED = {
     "settings of no kind": (stated(3, "parameters"), "no attribute 'items'"),
     "too many members": (stated(10**9, "n_modules"), "n_modules must be at most"),
     "members as text": (stated("2", "n_modules"), "n_modules must be an integer"),
-    "steps": (stated("many", "n_steps"), "n_steps must be an integer"),
+    "steps": (stated(["many"], "n_steps"), "n_steps must be an integer"),
     "names": (stated(["a"], "names"), "a name for each of 7 columns"),
     "history": (stated([3], "history"), "the history must be a list of epochs"),
     "outputs": (stated("no", "target", "is_multi_output"), "is_multi_output must be True"),
@@ -185,6 +206,43 @@ def test_a_changed_file_is_refused(regressor, table, values, spoiled, tmp_path):
     spoil, message = SPOILED[spoiled]
     spoil(arrays, content)
     write_file(path, "model", arrays, content)  # the digest is right again
+    with pytest.raises(ModelFileError, match=rf"(?s)^model.safetensors is not a whole .*{message}"):
+        walkconv.load(path)
+
+
+SPOILED_LEVELS = {
+    "no groups": (without("level.0.groups"), "'groups' is missing"),
+    "groups too large": (replaced("level.0.groups", lambda a: a + 1), "from 0 without gaps"),
+    "groups too small": (replaced("level.0.groups", lambda a: a - 1), "from 0 without gaps"),
+    "a gap": (replaced("level.0.groups", lambda a: 2 * a), "from 0 without gaps"),
+    "too few nodes": (replaced("level.0.groups", lambda a: a[:-1]), "a group for each of 7 nodes"),
+    "other groups": (
+        replaced("level.0.groups", lambda a: np.arange(7)),
+        "the neighbours of 7 nodes must be tables of one shape",
+    ),
+    "type of the groups": (replaced("level.0.groups", lambda a: a + 0.5), "must be integers"),
+    "groups in two axes": (replaced("level.0.groups", lambda a: a[None]), "must be integers"),
+    "no neighbours": (without("level.1.neighbors.visits"), "'visits' is missing"),
+    "neighbours of another level": (
+        replaced("level.1.neighbors.index", lambda a: a + 4),
+        "lie between -1 and 3",
+    ),
+    "no steps": (stated([1], "n_steps"), "one entry for each of 2 levels"),
+    "more poolings": (stated("C3-P2-C2-P2", "parameters", "architecture"), "each of 3 levels"),
+    "pooling": (stated("sum", "parameters", "pooling"), "pooling must be one of"),
+    "ties": (stated("sum", "parameters", "ties"), "ties must be"),
+}
+
+
+@pytest.mark.parametrize("spoiled", SPOILED_LEVELS)
+def test_changed_levels_are_refused(regressor, table, values, spoiled, tmp_path):
+    path = tmp_path / "model.safetensors"
+    model = regressor.set_params(max_iter=1, architecture="C3-P2-C2")
+    model.fit(table, values).save(path)
+    arrays, content = read_file(path, "model")
+    spoil, message = SPOILED_LEVELS[spoiled]
+    spoil(arrays, content)
+    write_file(path, "model", arrays, content)
     with pytest.raises(ModelFileError, match=rf"(?s)^model.safetensors is not a whole .*{message}"):
         walkconv.load(path)
 

@@ -3,16 +3,17 @@ import pytest
 import torch
 from torch import nn
 
-from walkconv import correlation_graph, grid_graph, select_neighbors
-from walkconv.models import Network, parse_architecture
+from walkconv import GraphPool, correlation_graph, grid_graph
+from walkconv.models import Network, build_levels, parse_architecture
 from walkconv.models.network import count_parameters
 
-GRID = select_neighbors(grid_graph((3, 4)), n_neighbors=5)
+GRID = grid_graph((3, 4))
 
 
-def network(architecture, neighbors=GRID, **settings):
-    sizes = {"n_nodes": 12, "n_outputs": 3, **settings}
-    return Network(parse_architecture(architecture), neighbors, **sizes)
+def network(architecture, graph=GRID, n_neighbors=5, **settings):
+    layers = parse_architecture(architecture)
+    levels = [] if graph is None else build_levels(graph, layers, n_neighbors=n_neighbors)
+    return Network(layers, levels, **{"n_nodes": 12, "n_outputs": 3, **settings})
 
 
 @pytest.mark.parametrize(
@@ -27,12 +28,14 @@ def network(architecture, neighbors=GRID, **settings):
 )
 def test_parameters_are_those_of_the_paper(architecture, n_parameters):
     table = np.random.default_rng(0).normal(size=(20, 717))
-    neighbors = select_neighbors(correlation_graph(table, n_edges=8), n_neighbors=6)
+    graph = correlation_graph(table, n_edges=8)
     sizes = {"n_nodes": 717, "n_outputs": 10, "normalization": None}
-    assert count_parameters(network(architecture, neighbors, **sizes)) == n_parameters
+    assert count_parameters(network(architecture, graph, 6, **sizes)) == n_parameters
 
 
-@pytest.mark.parametrize("architecture", ["", "C4", "FC6", "C4-C5", "C4-FC6-FC7"])
+@pytest.mark.parametrize(
+    "architecture", ["", "C4", "FC6", "C4-C5", "C4-FC6-FC7", "P4", "C4-P3", "P2x2-C5-P2-FC7"]
+)
 @pytest.mark.parametrize("n_channels", [1, 3])
 def test_samples_become_outputs(architecture, n_channels):
     made = network(architecture, n_channels=n_channels)
@@ -47,29 +50,68 @@ def test_by_hand():
     torch.testing.assert_close(made(x), last(first(nodes).relu()))
 
 
+@pytest.mark.parametrize("pooling", ["max", "mean"])
+def test_by_hand_with_pooling(pooling):
+    made = network("C4-P4-C5-FC6", normalization=None, pooling=pooling)
+    first, second = made.convolutions
+    levels = build_levels(GRID, parse_architecture("C4-P4-C5"), n_neighbors=5)
+    pool = GraphPool(levels[0].groups, reduce=pooling)
+    x = torch.randn(5, 12, 1)
+    nodes = second(pool(first(x).relu())).relu().flatten(1)
+    hidden, last = (layer for layer in made.dense if isinstance(layer, nn.Linear))
+    torch.testing.assert_close(made(x), last(hidden(nodes).relu()))
+
+
+def test_normalization_of_convolutions_is_over_samples_and_nodes():
+    made = network("C4-P4").train()
+    x = torch.randn(50, 12, 1)
+    values = made.convolutions[0](x)
+    mean, deviation = values.mean(dim=(0, 1)), values.std(dim=(0, 1), correction=0)
+    expected = ((values - mean) / deviation).relu()
+    torch.testing.assert_close(made.nodewise[0](x), expected, atol=1e-3, rtol=1e-3)
+
+
+def test_a_subclass_puts_another_convolution_on_every_level():
+    class Plain(Network):
+        def make_convolution(self, c_in, c_out, level):
+            assert level.graph is not None
+            return nn.Linear(c_in, c_out)
+
+    layers = parse_architecture("C4-P4-C5")
+    made = Plain(layers, build_levels(GRID, layers, n_neighbors=5), n_nodes=12, n_outputs=3)
+    assert [type(layer) for layer in made.convolutions] == [nn.Linear] * 2
+    x = torch.randn(6, 12, 1)
+    x[1, 3] = torch.nan
+    assert made(x, x.isnan()).isfinite().all()
+
+
 def test_no_layer_is_a_linear_model():
-    made = network("", neighbors=None)
+    made = network("", graph=None)
     x = torch.randn(4, 12, 1)
     torch.testing.assert_close(made(x) - made(0 * x), made(2 * x) - made(x))
 
 
-def test_batch_normalization_is_on_the_hidden_layers_only():
+def test_batch_normalization_is_on_dense_layers_and_with_pooling_on_convolutions():
     kinds = [type(layer) for layer in network("C4-FC6-FC7").modules()]
     assert kinds.count(nn.BatchNorm1d) == 2
+    kinds = [type(layer) for layer in network("C4-P4-C5-FC6").modules()]
+    assert kinds.count(nn.BatchNorm1d) == 3
     assert nn.BatchNorm1d not in [type(m) for m in network("C4-FC6", normalization=None).modules()]
 
 
 def test_dropout_of_nodes_leaves_out_all_filters_of_a_node():
     made = network("C6", conv_dropout=0.5)
     x = torch.ones(200, 12, 6)
-    dropped = made.train()._drop_nodes(x)
+    hidden = made.train().nodewise[0]
+    dropped = hidden.drop_nodes(x)
     assert set(dropped.unique().tolist()) == {0.0, 2.0}
     assert (dropped == dropped[..., :1]).all()
-    assert (made.eval()._drop_nodes(x) == x).all()
+    assert (hidden.eval().drop_nodes(x) == x).all()
 
 
-def test_missing_values_count_as_zero_without_a_convolution():
-    made = network("FC6").eval()
+@pytest.mark.parametrize("architecture", ["FC6", "P4-C2"])
+def test_missing_values_count_as_zero_unless_a_convolution_comes_first(architecture):
+    made = network(architecture).eval()
     x = torch.randn(4, 12, 1)
     x[1, 3] = x[2, 5] = torch.nan
     torch.testing.assert_close(made(x, x.isnan()), made(x.nan_to_num()))
@@ -91,15 +133,16 @@ def test_weighting_reaches_every_convolution():
 
 
 @pytest.mark.parametrize(
-    ("architecture", "neighbors", "settings", "message"),
+    ("architecture", "graph", "settings", "message"),
     [
-        ("C4-P2-FC6", GRID, {}, "Pooling is not available yet"),
-        ("C4", None, {}, "needs the neighbours of all 12 nodes; got none"),
-        ("C4", GRID, {"n_nodes": 11}, "all 11 nodes; got those of 12 nodes"),
+        ("C4", None, {}, "need a level of 12 nodes from build_levels; got none"),
+        ("P4", None, {}, "need a level of 12 nodes from build_levels; got none"),
+        ("C4", GRID, {"n_nodes": 11}, "a level of 11 nodes from build_levels; got one of 12"),
+        ("P4", GRID, {"pooling": "sum"}, "reduce must be one of 'max', 'mean'"),
         ("C4", GRID, {"normalization": "layer"}, "normalization must be one of 'batch'"),
         ("C4", GRID, {"n_outputs": 0}, "n_outputs must be at least 1"),
     ],
 )
-def test_bad_settings(architecture, neighbors, settings, message):
+def test_bad_settings(architecture, graph, settings, message):
     with pytest.raises(ValueError, match=message):
-        network(architecture, neighbors, **settings)
+        network(architecture, graph, **settings)

@@ -87,11 +87,11 @@ def coarsen_grid(grid: Grid, sides: Sequence[int]) -> tuple[Coarsening, Grid]:
 
 
 def _shapes(n_cells: int, n_axes: int) -> Iterator[tuple[int, ...]]:
-    """Yield every shape of so many cells."""
+    """Yield every shape of so many cells, no side of several shorter than 2."""
     if n_axes == 1:
         yield (n_cells,)
         return
-    for side in range(1, n_cells + 1):
+    for side in range(2, n_cells // 2 + 1):
         if n_cells % side == 0:
             for rest in _shapes(n_cells // side, n_axes - 1):
                 yield (side, *rest)

@@ -33,7 +33,10 @@ def read_levels(layers: Sequence[Layer], n_steps: Any, arrays: Arrays, n_nodes: 
     levels: list[Level] = []
     if all(isinstance(layer, FullyConnected) for layer in layers):
         return levels
-    for number, (convolves, place) in enumerate(stretches(layers)):
+    parts = list(stretches(layers))
+    if not isinstance(n_steps, list) or len(n_steps) != len(parts):
+        raise ValueError(f"n_steps must be a list, one entry for each of {len(parts)} levels.")
+    for number, (convolves, place) in enumerate(parts):
         found = under(f"level.{number}.", arrays)
         neighbors = groups = None
         if convolves:

@@ -35,6 +35,8 @@ def check_settings(model: Any) -> Settings:
     check_flag(model.standardize, "standardize")
     if model.clip is not None:
         check_number(model.clip, "clip", minimum=0, is_open=True)
+    if isinstance(model.ties, str):
+        check_option(model.ties, "ties", ["index", "random", "position"])
     network = {
         "weighting": check_option(model.weighting, "weighting", ["rank", "signed_visits"]),
         "pooling": check_option(model.pooling, "pooling", ["max", "mean"]),

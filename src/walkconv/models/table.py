@@ -38,8 +38,8 @@ class Table:
     def __len__(self) -> int:
         return self.X.shape[0]
 
-    def batch(self, rows: np.ndarray | slice) -> tuple[Tensor, Tensor | None]:
-        """Return the rows (m, n_nodes, n_channels), and where they are missing if any is."""
+    def batch(self, rows: np.ndarray | slice) -> tuple[Tensor, ...]:
+        """Return the rows (m, n_nodes, n_channels) and, if a value is missing, a mask of those."""
         picked = self.X[rows]
         values = picked if isinstance(picked, np.ndarray) else picked.toarray()
         scaled = self.scaling.scale(values.reshape(len(values), *self.scaling.mean.shape))
@@ -47,7 +47,7 @@ class Table:
             scaled /= np.sqrt(1 + np.square(scaled / self.clip))
         missing = np.isnan(scaled)
         x = torch.from_numpy(scaled).to(self.device)
-        return x, torch.from_numpy(missing).to(self.device) if missing.any() else None
+        return (x, torch.from_numpy(missing).to(self.device)) if missing.any() else (x,)
 
 
 @torch.inference_mode()
