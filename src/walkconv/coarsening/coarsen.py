@@ -27,6 +27,16 @@ class Coarsening:
     graph : csr_array of shape (n_groups, n_groups), float64
         Similarity of the groups: the sum of ``|S_ij|`` over the nodes i of the one and j of the
         other. Nothing on the diagonal.
+
+    Examples
+    --------
+    >>> from walkconv import coarsen, graph_from_edges
+    >>> coarsening = coarsen(graph_from_edges([[0, 1, 2], [1, 2, 3]], [3.0, 1.0, 3.0]), group_size=2)
+    >>> coarsening
+    Coarsening(n_nodes=4, n_groups=2)
+    >>> coarsening.groups, coarsening.graph.toarray()
+    (array([0, 0, 1, 1]), array([[0., 1.],
+           [1., 0.]]))
     """
 
     groups: np.ndarray
