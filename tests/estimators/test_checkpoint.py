@@ -108,6 +108,9 @@ def stopped(regressor, table, values, tmp_path):
         ({"random_state": 1}, "random_state was 0 and is 1"),
         ({"graph": "knn"}, "graph was 'correlation' and is 'knn'"),
         ({"graph": np.eye(7)}, "graph has changed"),
+        ({"ties": "random"}, "ties was 'index' and is 'random'"),
+        ({"ties": np.zeros((7, 1))}, "ties has changed"),
+        ({"pooling": "mean"}, "pooling was 'max' and is 'mean'"),
     ],
 )
 def test_other_arguments_are_refused(stopped, table, values, changes, message):

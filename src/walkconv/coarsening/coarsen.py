@@ -31,7 +31,8 @@ class Coarsening:
     Examples
     --------
     >>> from walkconv import coarsen, graph_from_edges
-    >>> coarsening = coarsen(graph_from_edges([[0, 1, 2], [1, 2, 3]], [3.0, 1.0, 3.0]), group_size=2)
+    >>> path = graph_from_edges([[0, 1, 2], [1, 2, 3]], [3.0, 1.0, 3.0])
+    >>> coarsening = coarsen(path, group_size=2)
     >>> coarsening
     Coarsening(n_nodes=4, n_groups=2)
     >>> coarsening.groups, coarsening.graph.toarray()

@@ -46,8 +46,9 @@ def _grow(indptr, indices, bonds, group_size, groups):
     nearby = np.empty(n_nodes, dtype=np.int64)
     n_groups = 0
     while len(waiting) > 0:
-        was_left, node = heapq.heappop(waiting)
-        if groups[node] >= 0 or was_left != left[node]:
+        # What a node has left only falls, so of its entries the newest comes first.
+        _, node = heapq.heappop(waiting)
+        if groups[node] >= 0:
             continue
         n_nearby = 0
         for _ in range(group_size):

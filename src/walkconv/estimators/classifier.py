@@ -47,7 +47,8 @@ class GraphCNNClassifier(ClassifierMixin, GraphCNN):
         Values z beyond about `clip` (deviations, where columns are standardised) are pulled in
         smoothly, ``z / sqrt(1 + (z / clip)^2)``. None leaves them.
     normalization : "batch" or None, default "batch"
-        Batch normalisation of the fully connected layers.
+        Batch normalisation of the fully connected layers and, in networks with pooling, of the
+        convolutions.
     dropout, conv_dropout : float, default 0.2 and 0
         Chance that a unit of a fully connected layer, or a column after a convolution, is left
         out in training.

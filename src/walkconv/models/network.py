@@ -28,7 +28,8 @@ class Network(nn.Module):
     pooling : "max" or "mean", default "max"
         Of the poolings, as in `GraphPool`.
     normalization : "batch" or None, default "batch"
-        Batch normalisation of the fully connected layers.
+        Batch normalisation of the fully connected layers and, in networks with pooling, of the
+        convolutions.
     dropout : float, default 0
         Chance that a unit of a fully connected layer is left out in training.
     conv_dropout : float, default 0
