@@ -41,6 +41,7 @@ format: install ## format the code and mend what ruff can mend
 
 pictures: install ## draw the pictures of the README anew
 	$(BIN)/python docs/pictures/neighborhoods.py
+	$(BIN)/python docs/pictures/groups.py
 
 bench-conv: $(BENCH_READY) ## time the convolution beside the usual ways
 	$(BIN)/python benchmarks/bench_conv.py
