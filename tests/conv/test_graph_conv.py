@@ -12,7 +12,7 @@ from torch.autograd import gradcheck
 from walkconv import graph_conv
 from walkconv.conv import engines, tiled
 from walkconv.conv.definition import define_graph_conv
-from walkconv.conv.op import _graph_conv
+from walkconv.conv.operator import convolve
 
 
 def problem(
@@ -193,7 +193,15 @@ def test_gradcheck(each_engine, per_sample, scaled):
 @pytest.mark.parametrize("per_sample", [False, True])
 @pytest.mark.parametrize("biased", [False, True])
 def test_opcheck(per_sample, biased):
-    torch.library.opcheck(_graph_conv, problem(per_sample=per_sample, biased=biased, scaled=True))
+    torch.library.opcheck(convolve, problem(per_sample=per_sample, biased=biased, scaled=True))
+
+
+def test_a_second_derivative_is_refused_rather_than_wrong(each_engine):
+    x, index, weight, bias, _ = problem()
+    loss = graph_conv(x, index, weight, bias).square().sum()
+    (grad,) = torch.autograd.grad(loss, weight, create_graph=True)
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        grad.sum().backward()
 
 
 @pytest.mark.parametrize("wanted", range(3))
