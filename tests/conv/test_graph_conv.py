@@ -83,6 +83,22 @@ def test_equals_the_definition(each_engine, **shape):
     assert_equals_definition(problem(**shape))
 
 
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
+@given(
+    n_samples=st.sampled_from([16, 19]),  # enough for one thread to own a sample
+    n_in=st.integers(1, 60),
+    n_nodes=st.integers(1, 60),
+    n_slots=st.integers(1, 6),
+    c_in=st.sampled_from([1, 1, 2, 3, 4, 9]),
+    c_out=st.integers(1, 41),
+    per_sample=st.booleans(),
+    scaled=st.booleans(),
+    biased=st.booleans(),
+)
+def test_many_samples_equal_the_definition(each_native_engine, **shape):
+    assert_equals_definition(problem(**shape))
+
+
 @pytest.mark.parametrize("tile_bytes", [1, 100, 1000, 10**9])
 @pytest.mark.parametrize("per_sample", [False, True])
 def test_tiles_do_not_change_the_answer(monkeypatch, tile_bytes, per_sample):
