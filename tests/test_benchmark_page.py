@@ -1,5 +1,6 @@
 """The page of benchmark results says what the results say."""
 
+import importlib
 import json
 import sys
 from pathlib import Path
@@ -12,9 +13,7 @@ BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 @pytest.fixture
 def page(monkeypatch):
     monkeypatch.syspath_prepend(BENCHMARKS)
-    import page
-
-    yield page
+    yield importlib.import_module("page")
     del sys.modules["page"]
 
 

@@ -79,7 +79,7 @@ class _Recorded(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx, *grads):
+    def backward(ctx, *grads):  # pyright: ignore[reportIncompatibleMethodOverride]
         x, index, weight, scale = ctx.saved_tensors
         wants_x, _, wants_weight, wants_bias, _ = ctx.needs_input_grad
         wanted = wants_x, wants_weight, wants_bias
@@ -120,8 +120,7 @@ def _(grad, x, index, weight, scale, *wanted):
     )
 
 
-@torch.library.register_vmap("walkconv::graph_conv", lib=_LIBRARY)
-def _(info, in_dims, x, index, weight, bias, scale):
+def _map_forward(info, in_dims, x, index, weight, bias, scale):
     if in_dims[0] is not None and in_dims[1:] == (None,) * 4 and index.ndim == 2:
         moved = x.movedim(in_dims[0], 0)  # (batch, M, n_in, c_in)
         out = convolve(moved.flatten(0, 1), index, weight, bias, scale)
@@ -129,8 +128,7 @@ def _(info, in_dims, x, index, weight, bias, scale):
     return _one_by_one(convolve, info.batch_size, in_dims, (x, index, weight, bias, scale))
 
 
-@torch.library.register_vmap("walkconv::graph_conv_backward", lib=_LIBRARY)
-def _(info, in_dims, *arguments):
+def _map_backward(info, in_dims, *arguments):
     return _one_by_one(_differentiate, info.batch_size, in_dims, arguments)
 
 
@@ -150,3 +148,7 @@ def _one_by_one(op, batch_size, in_dims, arguments):
             outputs[0]
         )
     return torch.stack(outputs), 0
+
+
+torch.library.register_vmap("walkconv::graph_conv", _map_forward, lib=_LIBRARY)
+torch.library.register_vmap("walkconv::graph_conv_backward", _map_backward, lib=_LIBRARY)
