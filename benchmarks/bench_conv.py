@@ -1,16 +1,16 @@
 """Time the convolution beside the usual ways: `make bench-conv`.
 
-Prints the tables, and writes what they hold to `results/conv.json`.
+Prints the tables, and writes what they hold to `results/conv.json` and, as a page, `conv.md`.
 """
 
 import argparse
 import json
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 
 import torch
 from machine import provenance
+from page import BARE, OURS, RESULTS, USUAL, write_page
 from rivals import bare_products, gather_tensordot, pyg_layers, select_matmul
 from timing import interleaved, peak_bytes
 from torch import Tensor, nn
@@ -24,8 +24,6 @@ SHAPES = {  # M samples, N nodes, p neighbours, d channels in, f filters
     "DPP4 layer 2": (200, 2153, 5, 10, 20),
     "large graph": (4, 200_000, 8, 16, 16),
 }
-OURS, USUAL, BARE = "walkconv", "gather + tensordot", "bare GEMMs"
-RESULTS = Path(__file__).parent / "results" / "conv.json"
 
 
 def problem(M: int, N: int, p: int, d: int, f: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
@@ -223,6 +221,7 @@ def main() -> None:
         results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
         results[section] = {"made_with": made_with, "measured": measure[section]()}
         RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+        write_page()
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from torch.autograd import gradcheck
 from walkconv import graph_conv
 from walkconv.conv import engines, tiled
 from walkconv.conv.definition import define_graph_conv
-from walkconv.conv.op import _graph_conv
+from walkconv.conv.operator import convolve
 
 
 def problem(
@@ -80,6 +80,22 @@ sizes = st.integers(1, 9)
     biased=st.booleans(),
 )
 def test_equals_the_definition(each_engine, **shape):
+    assert_equals_definition(problem(**shape))
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
+@given(
+    n_samples=st.sampled_from([16, 19]),  # enough for one thread to own a sample
+    n_in=st.integers(1, 60),
+    n_nodes=st.integers(1, 60),
+    n_slots=st.integers(1, 6),
+    c_in=st.sampled_from([1, 1, 2, 3, 4, 9]),
+    c_out=st.integers(1, 41),
+    per_sample=st.booleans(),
+    scaled=st.booleans(),
+    biased=st.booleans(),
+)
+def test_many_samples_equal_the_definition(each_native_engine, **shape):
     assert_equals_definition(problem(**shape))
 
 
@@ -193,7 +209,15 @@ def test_gradcheck(each_engine, per_sample, scaled):
 @pytest.mark.parametrize("per_sample", [False, True])
 @pytest.mark.parametrize("biased", [False, True])
 def test_opcheck(per_sample, biased):
-    torch.library.opcheck(_graph_conv, problem(per_sample=per_sample, biased=biased, scaled=True))
+    torch.library.opcheck(convolve, problem(per_sample=per_sample, biased=biased, scaled=True))
+
+
+def test_a_second_derivative_is_refused_rather_than_wrong(each_engine):
+    x, index, weight, bias, _ = problem()
+    loss = graph_conv(x, index, weight, bias).square().sum()
+    (grad,) = torch.autograd.grad(loss, weight, create_graph=True)
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        grad.sum().backward()
 
 
 @pytest.mark.parametrize("wanted", range(3))

@@ -1,4 +1,4 @@
-"""The convolution as an operator of torch: checks, autograd, vmap and compile around an engine."""
+"""The convolution as users call it: checks and shapes at the door, then the operator."""
 
 import math
 from typing import Any
@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.autograd import forward_ad
 
 from walkconv._checks import describe
-from walkconv.conv.engines import engine_for
+from walkconv.conv.operator import convolve
 
 
 def graph_conv(
@@ -60,12 +60,14 @@ def graph_conv(
     index, scale = _as_tables(x, index, scale)
     _check_shapes(x, index, weight, bias, scale)
     samples = x.shape[:-2]
+    if len(samples) == 1:
+        return convolve(x, index, weight, bias, scale)
     n_samples = math.prod(samples)
     flat_x = x.reshape(n_samples, *x.shape[-2:])
     if index.ndim > 2:
         index = index.reshape(n_samples, *index.shape[-2:])
         scale = None if scale is None else scale.reshape(index.shape)
-    out = _graph_conv(flat_x, index, weight, bias, scale)
+    out = convolve(flat_x, index, weight, bias, scale)
     return out.reshape(*samples, *out.shape[-2:])
 
 
@@ -132,112 +134,3 @@ def _check_shapes(
                 f"{name} must be of the type and on the device of x ({x.dtype}, {x.device}); "
                 f"got {tensor.dtype}, {tensor.device}."
             )
-
-
-def _check_range(index: Tensor, n_in: int) -> None:
-    if index.numel() == 0:
-        return
-    lowest, highest = (int(bound) for bound in torch.aminmax(index))
-    if lowest < -1 or highest >= n_in:
-        raise IndexError(
-            f"index must lie between -1 (empty slot) and {n_in - 1} (x has {n_in} nodes); "
-            f"got {lowest if lowest < -1 else highest}."
-        )
-
-
-def _is_empty(x: Tensor, index: Tensor, weight: Tensor) -> bool:
-    return 0 in (*x.shape, *weight.shape, index.shape[-2])
-
-
-@torch.library.custom_op("walkconv::graph_conv", mutates_args=())
-def _graph_conv(
-    x: Tensor, index: Tensor, weight: Tensor, bias: Tensor | None, scale: Tensor | None
-) -> Tensor:
-    # The range is looked at here and not at the door: only here are there values under compile.
-    _check_range(index, x.shape[1])
-    if _is_empty(x, index, weight):
-        out = x.new_zeros(x.shape[0], index.shape[-2], weight.shape[2])
-        return out if bias is None else out.add_(bias)
-    return engine_for(x).forward(x.contiguous(), index, weight, bias, scale)
-
-
-@torch.library.custom_op("walkconv::graph_conv_backward", mutates_args=())
-def _graph_conv_backward(
-    grad: Tensor,
-    x: Tensor,
-    index: Tensor,
-    weight: Tensor,
-    scale: Tensor | None,
-    wants_x: bool,
-    wants_weight: bool,
-    wants_bias: bool,
-) -> tuple[Tensor, Tensor, Tensor]:
-    if _is_empty(x, index, weight):
-        return x.new_zeros(x.shape), x.new_zeros(weight.shape), grad.sum((0, 1))
-    wanted = wants_x, wants_weight, wants_bias
-    return engine_for(x).backward(grad.contiguous(), x.contiguous(), index, weight, scale, *wanted)
-
-
-@_graph_conv.register_fake
-def _(x, index, weight, bias, scale):
-    return x.new_empty(x.shape[0], index.shape[-2], weight.shape[2])
-
-
-@_graph_conv_backward.register_fake
-def _(grad, x, index, weight, scale, *wanted):
-    shapes = x.shape, weight.shape, weight.shape[2:]
-    return tuple(
-        x.new_empty(shape if is_wanted else (0,))
-        for shape, is_wanted in zip(shapes, wanted, strict=True)
-    )
-
-
-def _remember(ctx, inputs, output):
-    x, index, weight, _, scale = inputs
-    ctx.save_for_backward(x, index, weight, scale)
-
-
-def _differentiate(ctx, grad):
-    x, index, weight, scale = ctx.saved_tensors
-    wants_x, _, wants_weight, wants_bias, _ = ctx.needs_input_grad
-    wanted = wants_x, wants_weight, wants_bias
-    grads = _graph_conv_backward(grad, x, index, weight, scale, *wanted)
-    grad_x, grad_weight, grad_bias = (
-        g if is_wanted else None for g, is_wanted in zip(grads, wanted, strict=True)
-    )
-    return grad_x, None, grad_weight, grad_bias, None
-
-
-torch.library.register_autograd("walkconv::graph_conv", _differentiate, setup_context=_remember)
-
-
-@_graph_conv.register_vmap
-def _(info, in_dims, x, index, weight, bias, scale):
-    if in_dims[0] is not None and in_dims[1:] == (None,) * 4 and index.ndim == 2:
-        moved = x.movedim(in_dims[0], 0)  # (batch, M, n_in, c_in)
-        out = _graph_conv(moved.flatten(0, 1), index, weight, bias, scale)
-        return out.unflatten(0, moved.shape[:2]), 0
-    return _one_by_one(_graph_conv, info.batch_size, in_dims, (x, index, weight, bias, scale))
-
-
-@_graph_conv_backward.register_vmap
-def _(info, in_dims, *arguments):
-    return _one_by_one(_graph_conv_backward, info.batch_size, in_dims, arguments)
-
-
-def _one_by_one(op, batch_size, in_dims, arguments):
-    """Apply `op` to each element of the batch and stack what comes back."""
-    outputs = [
-        op(
-            *(
-                argument if dim is None else argument.select(dim, element)
-                for argument, dim in zip(arguments, in_dims, strict=True)
-            )
-        )
-        for element in range(batch_size)
-    ]
-    if isinstance(outputs[0], tuple):
-        return tuple(torch.stack(column) for column in zip(*outputs, strict=True)), (0,) * len(
-            outputs[0]
-        )
-    return torch.stack(outputs), 0

@@ -3,6 +3,7 @@
 #define DTYPE f32
 #define REAL float
 #include "kernel_loops.h"
+#include "loops_forward_scalar.h"
 #include "loops_forward.h"
 #include "loops_backward.h"
 #undef REAL
@@ -11,6 +12,7 @@
 #define DTYPE f64
 #define REAL double
 #include "kernel_loops.h"
+#include "loops_forward_scalar.h"
 #include "loops_forward.h"
 #include "loops_backward.h"
 #undef REAL

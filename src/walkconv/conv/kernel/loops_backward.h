@@ -192,11 +192,19 @@ struct NAME(weight_step) {
     REAL *gathered;      /* (block_rows, gather_columns), if gathered */
 };
 
+/* Rows of grad_out, where they are if they have a whole vector, else copied and padded. */
+struct NAME(grad_rows) {
+    const REAL *first;
+    int64_t step; /* from row to row */
+    int64_t last; /* where the last vector begins: it may begin within the one before */
+};
+
 /* sum[c, :] += sum over rows of source[row][c] * grad[row, :] for n_c <= 8
- * columns c of the (p, d) axis; grad is (rows, nv * LANES). */
+ * columns c of the (p, d) axis and nv vectors of grad, the last one at `last`. */
 static ALWAYS_INLINE void
 NAME(weight_tile)(const int n_c, const int nv, int64_t rows, const REAL *const *source,
-                  int64_t column, const REAL *grad, REAL *sum, int64_t sum_stride)
+                  int64_t column, const REAL *grad, int64_t step, int64_t last, REAL *sum,
+                  int64_t sum_stride)
 {
     VECTOR tile[8][3];
     UNROLL
@@ -205,9 +213,12 @@ NAME(weight_tile)(const int n_c, const int nv, int64_t rows, const REAL *const *
         for (int v = 0; v < nv; v++)
             tile[c][v] = (VECTOR){0};
 
-    const VECTOR *row_grad = (const VECTOR *)grad;
-    for (int64_t i = 0; i < rows; i++, row_grad += nv) {
+    for (int64_t i = 0; i < rows; i++, grad += step) {
         const REAL *value = source[i] + column;
+        VECTOR row_grad[3];
+        UNROLL
+        for (int v = 0; v < nv; v++)
+            row_grad[v] = *(const UNALIGNED *)(grad + (v < nv - 1 ? v * LANES : last));
         UNROLL
         for (int c = 0; c < n_c; c++)
             UNROLL
@@ -224,13 +235,13 @@ NAME(weight_tile)(const int n_c, const int nv, int64_t rows, const REAL *const *
 
 #define WEIGHT_TILE(n_c, nv)                                                                   \
     case n_c:                                                                                  \
-        NAME(weight_tile)(n_c, nv, rows, source, column, grad, sum, sum_stride);               \
+        NAME(weight_tile)(n_c, nv, rows, source, column, grad, step, last, sum, sum_stride);   \
         break;
 
 /* weight_tile for n_c columns, with constant bounds for the compiler. */
 static void NAME(weight_columns_1)(int64_t n_c, int64_t rows, const REAL *const *source,
-                                   int64_t column, const REAL *grad, REAL *sum,
-                                   int64_t sum_stride)
+                                   int64_t column, const REAL *grad, int64_t step,
+                                   int64_t last, REAL *sum, int64_t sum_stride)
 {
     switch (n_c) {
         WEIGHT_TILE(1, 1)
@@ -245,8 +256,8 @@ static void NAME(weight_columns_1)(int64_t n_c, int64_t rows, const REAL *const 
 }
 
 static void NAME(weight_columns_2)(int64_t n_c, int64_t rows, const REAL *const *source,
-                                   int64_t column, const REAL *grad, REAL *sum,
-                                   int64_t sum_stride)
+                                   int64_t column, const REAL *grad, int64_t step,
+                                   int64_t last, REAL *sum, int64_t sum_stride)
 {
     switch (n_c) {
         WEIGHT_TILE(1, 2)
@@ -259,8 +270,8 @@ static void NAME(weight_columns_2)(int64_t n_c, int64_t rows, const REAL *const 
 }
 
 static void NAME(weight_columns_3)(int64_t n_c, int64_t rows, const REAL *const *source,
-                                   int64_t column, const REAL *grad, REAL *sum,
-                                   int64_t sum_stride)
+                                   int64_t column, const REAL *grad, int64_t step,
+                                   int64_t last, REAL *sum, int64_t sum_stride)
 {
     switch (n_c) {
         WEIGHT_TILE(1, 3)
@@ -275,14 +286,15 @@ static void NAME(weight_columns_3)(int64_t n_c, int64_t rows, const REAL *const 
 /* sum (columns, f padded) += source^T @ grad for one block of rows, in tiles of
  * nearly equal height; `ahead` (rows) is what the next block reads, or NULL. */
 static void NAME(add_weight)(int64_t rows, const REAL *const *source, int64_t columns,
-                             const REAL *panels, int64_t f, REAL *sum,
+                             struct NAME(grad_rows) g, int64_t f, REAL *sum,
                              const REAL *const *ahead)
 {
     const int64_t sum_stride = NAME(padded)(f);
     for (int64_t column = 0; column < f;) {
         const int nv = NAME(panel_vectors)(column, f);
         const int64_t n_tiles = ceil_div(columns, TILE_ROWS(nv));
-        const REAL *grad = panels + NAME(block_rows) * column;
+        const REAL *grad = g.first + column;
+        const int64_t step = g.step, last = min64((nv - 1) * LANES, g.last - column);
         int64_t k = 0;
         for (int64_t t = 0; t < n_tiles; t++) {
             const int64_t n_c = ceil_div(columns - k, n_tiles - t);
@@ -291,11 +303,11 @@ static void NAME(add_weight)(int64_t rows, const REAL *const *source, int64_t co
                 NAME(prefetch)(ahead + rows * t / n_tiles,
                                rows * (t + 1) / n_tiles - rows * t / n_tiles, columns);
             if (nv == 1)
-                NAME(weight_columns_1)(n_c, rows, source, k, grad, target, sum_stride);
+                NAME(weight_columns_1)(n_c, rows, source, k, grad, step, last, target, sum_stride);
             else if (nv == 2)
-                NAME(weight_columns_2)(n_c, rows, source, k, grad, target, sum_stride);
+                NAME(weight_columns_2)(n_c, rows, source, k, grad, step, last, target, sum_stride);
             else
-                NAME(weight_columns_3)(n_c, rows, source, k, grad, target, sum_stride);
+                NAME(weight_columns_3)(n_c, rows, source, k, grad, step, last, target, sum_stride);
             k += n_c;
         }
         ahead = NULL;
@@ -303,26 +315,21 @@ static void NAME(add_weight)(int64_t rows, const REAL *const *source, int64_t co
     }
 }
 
-/* sum (f padded) += sum of the rows of grad_out held in panels: four rows at a
- * time, as one addition must wait for the one before it. */
-static void NAME(add_bias)(int64_t rows, const REAL *panels, int64_t f, REAL *sum)
+/* sum (f padded) += sum of the rows of grad_out: four rows at a time, as one
+ * addition must wait for the one before it. */
+static void NAME(add_bias)(int64_t rows, struct NAME(grad_rows) g, int64_t f, REAL *sum)
 {
-    for (int64_t column = 0; column < f;) {
-        const int nv = NAME(panel_vectors)(column, f);
-        for (int v = 0; v < nv; v++) {
-            const VECTOR *grad = (const VECTOR *)(panels + NAME(block_rows) * column) + v;
-            VECTOR total[4] = {{0}, {0}, {0}, {0}};
-            int64_t i = 0;
-            for (; i + 4 <= rows; i += 4)
-                UNROLL
-                for (int t = 0; t < 4; t++)
-                    total[t] += grad[(i + t) * nv];
-            for (; i < rows; i++)
-                total[0] += grad[i * nv];
-            *(VECTOR *)(sum + column + v * LANES) +=
-                (total[0] + total[1]) + (total[2] + total[3]);
-        }
-        column += nv * LANES;
+    for (int64_t column = 0; column < f; column += LANES) {
+        const REAL *grad = g.first + min64(column, g.last);
+        VECTOR total[4] = {{0}, {0}, {0}, {0}};
+        int64_t i = 0;
+        for (; i + 4 <= rows; i += 4)
+            UNROLL
+            for (int t = 0; t < 4; t++)
+                total[t] += *(const UNALIGNED *)(grad + (i + t) * g.step);
+        for (; i < rows; i++)
+            total[0] += *(const UNALIGNED *)(grad + i * g.step);
+        *(VECTOR *)(sum + column) += (total[0] + total[1]) + (total[2] + total[3]);
     }
 }
 
@@ -355,9 +362,10 @@ static void NAME(grad_weight_item)(const struct NAME(backward_plan) *plan, int64
                                   first_row + plan->partial_blocks * NAME(block_rows));
     const int bias = a->grad_bias && slice == 0;
     REAL *sum = plan->partial + part * (n_k + 1) * f_padded, *bias_sum = sum + n_k * f_padded;
-    REAL *panels = scratch; /* a block of grad_out */
+    REAL *copy = scratch; /* (block_rows, LANES) of grad_out, if it is narrower than that */
+    struct NAME(grad_rows) grad = {.step = max64(f, LANES), .last = max64(f - LANES, 0)};
     struct NAME(weight_step) now, next;
-    now.gathered = panels + NAME(block_rows) * f_padded;
+    now.gathered = copy + NAME(block_rows) * LANES;
     next.gathered = now.gathered + NAME(block_rows) * NAME(gather_columns);
     now.source = (const REAL **)(next.gathered + NAME(block_rows) * NAME(gather_columns));
     next.source = now.source + NAME(block_rows);
@@ -376,13 +384,16 @@ static void NAME(grad_weight_item)(const struct NAME(backward_plan) *plan, int64
             NAME(set_weight_step)(plan, now.row + NAME(block_rows), end_row, first_k, end_k,
                                   &next);
         if (now.k == first_k) {
-            NAME(pack)(NAME(block_rows), 0, now.rows, f, (const REAL *)a->grad_out + now.row * f,
-                       f, panels);
+            grad.first = (const REAL *)a->grad_out + now.row * f;
+            if (f < LANES) {
+                NAME(pack)(NAME(block_rows), 0, now.rows, f, grad.first, f, copy);
+                grad.first = copy;
+            }
             if (bias)
-                NAME(add_bias)(now.rows, panels, f, bias_sum);
+                NAME(add_bias)(now.rows, grad, f, bias_sum);
         }
         const int prefetch = plan->prefetch_x && next.rows >= now.rows;
-        NAME(add_weight)(now.rows, now.source, columns, panels, f, sum + now.k * f_padded,
+        NAME(add_weight)(now.rows, now.source, columns, grad, f, sum + now.k * f_padded,
                          prefetch ? next.source : NULL);
         const struct NAME(weight_step) done = now;
         now = next;
@@ -407,8 +418,9 @@ static void NAME(reduce_item)(const void *context, int64_t k, void *scratch)
         VECTOR sum = {0};
         for (int64_t part = 0; part < plan->n_partials; part++)
             sum += *(const VECTOR *)(plan->partial + part * size + k * f_padded + column);
-        for (int64_t j = column; j < min64(f, column + LANES); j++)
-            target[j] = sum[j - column];
+        const int64_t first = min64(column, max64(f - LANES, 0)); /* as in grad_rows */
+        for (int64_t j = 0; j < min64(f, LANES); j++)
+            target[first + j] = sum[j];
     }
 }
 
@@ -434,10 +446,10 @@ static void NAME(backward_item)(const void *context, int64_t item, void *scratch
 }
 
 /* Bytes of scratch that suffice for either kind of item. */
-static size_t NAME(backward_scratch)(int64_t f_padded)
+static size_t NAME(backward_scratch)(void)
 {
     const size_t row_bytes =
-        2 * sizeof(REAL *) + sizeof(REAL) * (size_t)(f_padded + 2 * NAME(gather_columns));
+        2 * sizeof(REAL *) + sizeof(REAL) * (size_t)(LANES + 2 * NAME(gather_columns));
     const size_t weight_bytes = NAME(block_rows) * row_bytes;
     const size_t x_bytes =
         sizeof(struct NAME(bucket)) + ROWS * NAME(narrow_columns) * sizeof(REAL);
@@ -493,7 +505,7 @@ static int NAME(backward)(const struct problem *a)
             NAME(pack_transposed)(p * f, r * f, f, d, (const REAL *)a->weight + r * d * f, f,
                                   memory);
 
-    const size_t scratch = NAME(backward_scratch)(f_padded);
+    const size_t scratch = NAME(backward_scratch)();
     const double cost = (double)rows * (double)(n_k * f_padded + 8 * p + 8 * f);
     int status = parallel_items(
         a->n_threads, plan.grad_x_items + plan.n_partials * plan.n_slices,

@@ -99,6 +99,11 @@ static int NAME(forward)(const struct problem *a)
     NAME(pack)(n_k, 0, n_k, f, a->weight, f, memory);
     for (int64_t j = 0; j < f_padded; j++)
         base[j] = a->bias && j < f ? ((const REAL *)a->bias)[j] : 0;
+    if (NAME(is_scalar)(a)) {
+        const int status = NAME(forward_scalar)(a, memory, base);
+        free(memory);
+        return status;
+    }
     for (int64_t i = 0; i < ROWS; i++)
         ones[i] = 1;
     for (int64_t j = 0; j < a->depth; j++)

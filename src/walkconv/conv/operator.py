@@ -1,0 +1,154 @@
+"""The convolution as an operator of torch: dispatch, autograd, vmap and compile around an engine.
+
+It is registered with `torch.library.Library` and an `autograd.Function` rather than as a
+`custom_op`, whose wrappers cost as much time as a small convolution.
+"""
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from walkconv.conv.engines import engine_for
+
+_LIBRARY = torch.library.Library("walkconv", "FRAGMENT")
+_TABLES = "Tensor x, Tensor index, Tensor weight"
+_LIBRARY.define(
+    f"graph_conv({_TABLES}, Tensor? bias, Tensor? scale) -> Tensor",
+    tags=(torch.Tag.pt2_compliant_tag,),
+)
+_LIBRARY.define(
+    f"graph_conv_backward(Tensor grad, {_TABLES}, Tensor? scale, "
+    "bool wants_x, bool wants_weight, bool wants_bias) -> (Tensor, Tensor, Tensor)",
+    tags=(torch.Tag.pt2_compliant_tag,),
+)
+convolve = torch.ops.walkconv.graph_conv.default
+"""``(x, index, weight, bias, scale) -> out`` for checked arguments and one axis of samples."""
+_differentiate = torch.ops.walkconv.graph_conv_backward.default
+
+
+def _check_range(index: Tensor, n_in: int) -> None:
+    if index.numel() == 0:
+        return
+    lowest, highest = (int(bound) for bound in torch.aminmax(index))
+    if lowest < -1 or highest >= n_in:
+        raise IndexError(
+            f"index must lie between -1 (empty slot) and {n_in - 1} (x has {n_in} nodes); "
+            f"got {lowest if lowest < -1 else highest}."
+        )
+
+
+def _is_empty(x: Tensor, index: Tensor, weight: Tensor) -> bool:
+    return 0 in (*x.shape, *weight.shape, index.shape[-2])
+
+
+def _forward(
+    x: Tensor, index: Tensor, weight: Tensor, bias: Tensor | None, scale: Tensor | None
+) -> Tensor:
+    # The range is looked at here and not at the door: only here are there values under compile.
+    _check_range(index, x.shape[1])
+    if _is_empty(x, index, weight):
+        out = x.new_zeros(x.shape[0], index.shape[-2], weight.shape[2])
+        return out if bias is None else out.add_(bias)
+    return engine_for(x).forward(x.contiguous(), index, weight, bias, scale)
+
+
+def _backward(
+    grad: Tensor,
+    x: Tensor,
+    index: Tensor,
+    weight: Tensor,
+    scale: Tensor | None,
+    *wanted: bool,
+) -> tuple[Tensor, Tensor, Tensor]:
+    if _is_empty(x, index, weight):
+        return x.new_zeros(x.shape), x.new_zeros(weight.shape), grad.sum((0, 1))
+    return engine_for(x).backward(grad.contiguous(), x.contiguous(), index, weight, scale, *wanted)
+
+
+_LIBRARY.impl("graph_conv", _forward, "CompositeExplicitAutograd")
+_LIBRARY.impl("graph_conv_backward", _backward, "CompositeExplicitAutograd")
+
+
+class _Recorded(torch.autograd.Function):
+    """The convolution, recorded for its gradient."""
+
+    @staticmethod
+    def forward(ctx, x, index, weight, bias, scale):
+        ctx.save_for_backward(x, index, weight, scale)
+        return _below_autograd(x, index, weight, bias, scale)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, *grads):  # pyright: ignore[reportIncompatibleMethodOverride]
+        x, index, weight, scale = ctx.saved_tensors
+        wants_x, _, wants_weight, wants_bias, _ = ctx.needs_input_grad
+        wanted = wants_x, wants_weight, wants_bias
+        found = _differentiate(grads[0], x, index, weight, scale, *wanted)
+        grad_x, grad_weight, grad_bias = (
+            g if is_wanted else None for g, is_wanted in zip(found, wanted, strict=True)
+        )
+        return grad_x, None, grad_weight, grad_bias, None
+
+
+def _below_autograd(*arguments: Tensor | None) -> Tensor:
+    with torch._C._AutoDispatchBelowAutograd():
+        return convolve(*arguments)
+
+
+def _record(
+    x: Tensor, index: Tensor, weight: Tensor, bias: Tensor | None, scale: Tensor | None
+) -> Tensor:
+    needs_grad = any(t is not None and t.requires_grad for t in (x, weight, bias))
+    run = _Recorded.apply if needs_grad and torch.is_grad_enabled() else _below_autograd
+    return run(x, index, weight, bias, scale)
+
+
+_LIBRARY.impl("graph_conv", _record, "Autograd")
+
+
+@torch.library.register_fake("walkconv::graph_conv", lib=_LIBRARY)
+def _(x, index, weight, bias, scale):
+    return x.new_empty(x.shape[0], index.shape[-2], weight.shape[2])
+
+
+@torch.library.register_fake("walkconv::graph_conv_backward", lib=_LIBRARY)
+def _(grad, x, index, weight, scale, *wanted):
+    shapes = x.shape, weight.shape, weight.shape[2:]
+    return tuple(
+        x.new_empty(shape if is_wanted else (0,))
+        for shape, is_wanted in zip(shapes, wanted, strict=True)
+    )
+
+
+def _map_forward(info, in_dims, x, index, weight, bias, scale):
+    if in_dims[0] is not None and in_dims[1:] == (None,) * 4 and index.ndim == 2:
+        moved = x.movedim(in_dims[0], 0)  # (batch, M, n_in, c_in)
+        out = convolve(moved.flatten(0, 1), index, weight, bias, scale)
+        return out.unflatten(0, moved.shape[:2]), 0
+    return _one_by_one(convolve, info.batch_size, in_dims, (x, index, weight, bias, scale))
+
+
+def _map_backward(info, in_dims, *arguments):
+    return _one_by_one(_differentiate, info.batch_size, in_dims, arguments)
+
+
+def _one_by_one(op, batch_size, in_dims, arguments):
+    """Apply `op` to each element of the batch and stack what comes back."""
+    outputs = [
+        op(
+            *(
+                argument if dim is None else argument.select(dim, element)
+                for argument, dim in zip(arguments, in_dims, strict=True)
+            )
+        )
+        for element in range(batch_size)
+    ]
+    if isinstance(outputs[0], tuple):
+        return tuple(torch.stack(column) for column in zip(*outputs, strict=True)), (0,) * len(
+            outputs[0]
+        )
+    return torch.stack(outputs), 0
+
+
+torch.library.register_vmap("walkconv::graph_conv", _map_forward, lib=_LIBRARY)
+torch.library.register_vmap("walkconv::graph_conv_backward", _map_backward, lib=_LIBRARY)
