@@ -1,9 +1,10 @@
 """The paper's notation for networks: ``C10-C20-FC300``.
 
 Layers are joined by hyphens: ``C20`` is a graph convolution with 20 filters, ``FC300`` a fully
-connected layer of 300 units, ``P4`` pooling over groups of 4 nodes and ``P2x2`` over the cells of a
-grid. The output layer is implied, so the empty string is a linear model. Capitals and spaces do not
-matter. Nothing here needs torch.
+connected layer of 300 units, ``P4`` pooling over groups of 4 nodes, ``P2x2`` over the cells of a
+grid, and ``G`` one value of each channel for the whole graph. The output layer is
+implied, so the empty string is a linear model. Capitals and spaces do not matter. Nothing here
+needs torch.
 """
 
 import re
@@ -43,7 +44,15 @@ class FullyConnected:
         return f"FC{self.n_units}"
 
 
-Layer = Convolution | Pooling | FullyConnected
+@dataclass(frozen=True)
+class Readout:
+    """One value of each channel for the whole graph, whatever its number of nodes."""
+
+    def __str__(self) -> str:
+        return "G"
+
+
+Layer = Convolution | Pooling | Readout | FullyConnected
 
 TOKEN = re.compile(r"(?P<kind>FC|C|P)(?P<size>[0-9]+(X[0-9]+)*)", flags=re.ASCII)
 
@@ -59,7 +68,7 @@ def parse_architecture(architecture: str) -> tuple[Layer, ...]:
 
     Returns
     -------
-    tuple of Convolution, Pooling and FullyConnected
+    tuple of Convolution, Pooling, Readout and FullyConnected
 
     Examples
     --------
@@ -110,17 +119,23 @@ def point_at_layer(layers: Sequence[Layer], number: int, reason: str) -> str:
 def _parse_token(token: str, before: Sequence[Layer]) -> Layer:
     if not token:
         raise ValueError("A layer is missing here. Take out a hyphen or name the layer.")
+    has_nodes = not any(isinstance(layer, FullyConnected | Readout) for layer in before)
+    if token.upper() == "G":
+        if not has_nodes:
+            raise ValueError("There are no nodes left to read out here. Take the G away.")
+        return Readout()
     match = TOKEN.fullmatch(token.upper())
     if match is None:
-        raise ValueError("Layers are C20, FC512, P4 or P2x2, joined by hyphens.")
+        raise ValueError("Layers are C20, P4, P2x2, G or FC512, joined by hyphens.")
     sizes = [int(size) for size in match["size"].split("X")]
     if min(sizes) < 1:
         raise ValueError("A layer must have a size of at least 1.")
     kind = match["kind"]
     if kind != "P" and len(sizes) > 1:
         raise ValueError("Only pooling has several sides, as in P2x2.")
-    if kind != "FC" and any(isinstance(layer, FullyConnected) for layer in before):
-        raise ValueError("After a fully connected layer there are no nodes. Move it to the end.")
+    if kind != "FC" and not has_nodes:
+        last = "readout" if isinstance(before[-1], Readout) else "fully connected layer"
+        raise ValueError(f"After a {last} there are no nodes. Move it to the end.")
     if kind == "P":
         return Pooling(tuple(sizes))
     return Convolution(sizes[0]) if kind == "C" else FullyConnected(sizes[0])

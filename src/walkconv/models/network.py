@@ -7,8 +7,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from walkconv._checks import check_integer, check_option
-from walkconv.layers import GraphConv, GraphPool, convolve_present
-from walkconv.models.architecture import FullyConnected, Layer, Pooling
+from walkconv.layers import GraphConv, GraphPool, GraphReadout, convolve_present
+from walkconv.models.architecture import FullyConnected, Layer, Pooling, Readout
 from walkconv.models.hierarchy import Level
 
 
@@ -17,7 +17,7 @@ class Network(nn.Module):
 
     Parameters
     ----------
-    layers : sequence of Convolution, Pooling and FullyConnected
+    layers : sequence of Convolution, Pooling, Readout and FullyConnected
         From `parse_architecture`; none makes a linear model.
     levels : sequence of Level
         From `build_levels`; empty where there is neither convolution nor pooling.
@@ -27,6 +27,8 @@ class Network(nn.Module):
         Of the convolutions, as in `GraphConv`.
     pooling : "max" or "mean", default "max"
         Of the poolings, as in `GraphPool`.
+    readout : "sum", "mean" or "max", default "mean"
+        Of the readout, as in `GraphReadout`.
     normalization : "batch" or None, default "batch"
         Batch normalisation of the fully connected layers.
     dropout : float, default 0
@@ -39,7 +41,7 @@ class Network(nn.Module):
     nodewise : ModuleList of HiddenConvolution and GraphPool
         The layers before the nodes are flattened.
     dense : Sequential
-        From the flattened nodes to the outputs.
+        From the flattened nodes, or their readout, to the outputs.
 
     Shape
     -----
@@ -67,6 +69,7 @@ class Network(nn.Module):
         n_outputs: int,
         weighting: Literal["rank", "signed_visits"] = "rank",
         pooling: Literal["max", "mean"] = "max",
+        readout: Literal["sum", "mean", "max"] = "mean",
         normalization: Literal["batch"] | None = "batch",
         dropout: float = 0.0,
         conv_dropout: float = 0.0,
@@ -82,7 +85,7 @@ class Network(nn.Module):
         width, n_pooled = self.n_channels, 0
         self.nodewise = nn.ModuleList()
         for layer in layers:
-            if isinstance(layer, FullyConnected):
+            if isinstance(layer, FullyConnected | Readout):
                 break
             level = _level(levels, n_pooled, n_nodes)
             if isinstance(layer, Pooling):
@@ -93,16 +96,13 @@ class Network(nn.Module):
                 convolution = self.make_convolution(width, layer.n_filters, level)
                 width = layer.n_filters
                 self.nodewise.append(HiddenConvolution(convolution, width, norm, conv_dropout))
-        width *= n_nodes
-        dense: list[nn.Module] = [nn.Flatten()]
-        for layer in layers:
-            if isinstance(layer, FullyConnected):
-                dense.append(nn.Linear(width, layer.n_units))
-                dense += [nn.BatchNorm1d(layer.n_units)] if normalization == "batch" else []
-                dense += [nn.ReLU(), nn.Dropout(dropout)]
-                width = layer.n_units
-        dense.append(nn.Linear(width, check_integer(n_outputs, "n_outputs", minimum=1)))
-        self.dense = nn.Sequential(*dense)
+        first: nn.Module = nn.Flatten()
+        if any(isinstance(layer, Readout) for layer in layers):
+            first = GraphReadout(readout)
+        else:
+            width *= n_nodes
+        dense = make_dense(layers, width, n_outputs, normalization, dropout)
+        self.dense = nn.Sequential(first, *dense)
 
     def make_convolution(self, c_in: int, c_out: int, level: Level) -> nn.Module:
         """Return the module (M, n_nodes, c_in) -> (M, n_nodes, c_out) for a C layer.
@@ -131,6 +131,24 @@ class Network(nn.Module):
                 x = layer(filled(x, missing))
             missing = None
         return self.dense(filled(x, missing))
+
+
+def make_dense(
+    layers: Sequence[Layer],
+    width: int,
+    n_outputs: int,
+    normalization: str | None,
+    dropout: float,
+) -> list[nn.Module]:
+    """Return the fully connected layers and the linear output that follow `width` values."""
+    dense: list[nn.Module] = []
+    for layer in layers:
+        if isinstance(layer, FullyConnected):
+            dense.append(nn.Linear(width, layer.n_units))
+            dense += [nn.BatchNorm1d(layer.n_units)] if normalization == "batch" else []
+            dense += [nn.ReLU(), nn.Dropout(dropout)]
+            width = layer.n_units
+    return [*dense, nn.Linear(width, check_integer(n_outputs, "n_outputs", minimum=1))]
 
 
 class HiddenConvolution(nn.Module):
