@@ -64,10 +64,16 @@ def test_permuting_the_graphs_permutes_the_answer(architecture):
 def test_one_graph_equals_the_network_on_a_table(weighting):
     architecture = "C4-P2-C3-G-FC5"
     layers, graph = parse_architecture(architecture), GRAPHS[2]
-    flat = make(architecture, weighting=weighting)
+    flat = make(architecture, weighting=weighting, normalization=None)
     levels = build_levels(graph, layers, n_neighbors=4, n_steps=2)
     table = Network(
-        layers, levels, n_nodes=graph.shape[0], n_channels=2, n_outputs=3, weighting=weighting
+        layers,
+        levels,
+        n_nodes=graph.shape[0],
+        n_channels=2,
+        n_outputs=3,
+        weighting=weighting,
+        normalization=None,
     ).eval()
     for ours, theirs in zip(flat.parameters(), table.parameters(), strict=True):
         theirs.data = ours.data

@@ -88,9 +88,8 @@ class GraphNetwork(nn.Module):
         dense = make_dense(layers, width, n_outputs, normalization, dropout)
         self.dense = nn.Sequential(*dense)
 
-    def forward(self, batch: GraphBatch, missing: None = None) -> Tensor:
-        """Return the outputs (n_graphs, n_outputs); no value of a graph may be missing."""
-        assert missing is None
+    def forward(self, batch: GraphBatch) -> Tensor:
+        """Return the outputs (n_graphs, n_outputs)."""
         x, levels = batch.x, iter(batch.levels)
         hidden = zip(self.convolutions, self.norms, strict=True)
         level = next(levels)

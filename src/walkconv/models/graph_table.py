@@ -61,11 +61,11 @@ class GraphTable:
     def __len__(self) -> int:
         return len(self.x)
 
-    def batch(self, rows: np.ndarray | slice) -> tuple[GraphBatch, None]:
-        """Return some of the graphs as one batch; nothing is missing in them."""
+    def batch(self, rows: np.ndarray | slice) -> tuple[GraphBatch]:
+        """Return some of the graphs as one batch."""
         places = np.arange(len(self))[rows]
         x, levels = ([part[place] for place in places] for part in (self.x, self.levels))
-        return join_graphs(x, levels, self.walks.n_neighbors, self.device), None
+        return (join_graphs(x, levels, self.walks.n_neighbors, self.device),)
 
 
 _PREPARED: WeakKeyDictionary[GraphSample, dict] = WeakKeyDictionary()

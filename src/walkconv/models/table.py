@@ -19,8 +19,8 @@ class Batches(Protocol):
 
     def __len__(self) -> int: ...
 
-    def batch(self, rows: np.ndarray | slice) -> tuple[Any, Tensor | None]:
-        """Return some samples as the network takes them, and where values are missing."""
+    def batch(self, rows: np.ndarray | slice) -> tuple[Any, ...]:
+        """Return some samples as the arguments of the network."""
         ...
 
 
