@@ -13,6 +13,7 @@ from torch.nn import functional
 
 from walkconv.estimators.base import GraphCNN
 from walkconv.estimators.inputs import Rows
+from walkconv.models.architecture import NodeOutput, parse_architecture
 
 
 class GraphCNNClassifier(ClassifierMixin, GraphCNN):
@@ -23,7 +24,8 @@ class GraphCNNClassifier(ClassifierMixin, GraphCNN):
     architecture : str, default "C8-FC128"
         Hidden layers in the paper's notation: ``C8`` is a graph convolution with 8 filters,
         ``FC128`` a fully connected layer of 128 units, ``P4`` pooling over groups of 4 related
-        columns, ``P2x2`` over the blocks of a grid. "" is logistic regression.
+        columns, ``P2x2`` over the blocks of a grid, ``G`` the mean over all nodes. "" is
+        logistic regression. Samples that are graphs need a G before the FC layers.
     graph : "correlation", "knn", "heat_kernel", None or a graph, default "correlation"
         How the columns are related: learned in `fit` from the training rows (`correlation_graph`,
         `knn_graph`, `heat_kernel_graph`), or known, in any form `as_graph` takes. Where both the
@@ -204,6 +206,11 @@ class GraphCNNClassifier(ClassifierMixin, GraphCNN):
         return self.classes_[best]
 
     def _learn_target(self, y: np.ndarray) -> None:
+        if any(isinstance(layer, NodeOutput) for layer in parse_architecture(self.architecture)):
+            raise ValueError(
+                "N layers predict numbers at every node, and classes are no numbers; "
+                "use GraphCNNRegressor, or an architecture without N."
+            )
         check_classification_targets(y)
         self.classes_ = np.unique(y)
         if len(self.classes_) < 2:

@@ -22,7 +22,9 @@ class GraphCNNRegressor(RegressorMixin, GraphCNN):
     architecture : str, default "C8-FC128"
         Hidden layers in the paper's notation: ``C8`` is a graph convolution with 8 filters,
         ``FC128`` a fully connected layer of 128 units, ``P4`` pooling over groups of 4 related
-        columns, ``P2x2`` over the blocks of a grid. "" is linear regression.
+        columns, ``P2x2`` over the blocks of a grid, ``G`` the mean over all nodes, ``N1`` at
+        the end a prediction for every column. "" is linear regression. Samples that are graphs
+        need a G before the FC layers.
     graph : "correlation", "knn", "heat_kernel", None or a graph, default "correlation"
         How the columns are related: learned in `fit` from the training rows (`correlation_graph`,
         `knn_graph`, `heat_kernel_graph`), or known, in any form `as_graph` takes. Where both the

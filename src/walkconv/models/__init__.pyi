@@ -1,5 +1,6 @@
 from .architecture import Convolution as Convolution
 from .architecture import FullyConnected as FullyConnected
+from .architecture import NodeOutput as NodeOutput
 from .architecture import Pooling as Pooling
 from .architecture import Readout as Readout
 from .architecture import format_architecture as format_architecture

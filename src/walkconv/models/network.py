@@ -8,7 +8,7 @@ from torch.nn import functional
 
 from walkconv._checks import check_integer, check_option
 from walkconv.layers import GraphConv, GraphPool, GraphReadout, convolve_present
-from walkconv.models.architecture import FullyConnected, Layer, Pooling, Readout
+from walkconv.models.architecture import FullyConnected, Layer, NodeOutput, Pooling, Readout
 from walkconv.models.hierarchy import Level
 
 
@@ -17,7 +17,7 @@ class Network(nn.Module):
 
     Parameters
     ----------
-    layers : sequence of Convolution, Pooling, Readout and FullyConnected
+    layers : sequence of Convolution, Pooling, Readout, FullyConnected and NodeOutput
         From `parse_architecture`; none makes a linear model.
     levels : sequence of Level
         From `build_levels`; empty where there is neither convolution nor pooling.
@@ -41,7 +41,7 @@ class Network(nn.Module):
     nodewise : ModuleList of HiddenConvolution and GraphPool
         The layers before the nodes are flattened.
     dense : Sequential
-        From the flattened nodes, or their readout, to the outputs.
+        From the flattened nodes, their readout, or every node by itself, to the outputs.
 
     Shape
     -----
@@ -85,7 +85,7 @@ class Network(nn.Module):
         width, n_pooled = self.n_channels, 0
         self.nodewise = nn.ModuleList()
         for layer in layers:
-            if isinstance(layer, FullyConnected | Readout):
+            if isinstance(layer, FullyConnected | Readout | NodeOutput):
                 break
             level = _level(levels, n_pooled, n_nodes)
             if isinstance(layer, Pooling):
@@ -96,13 +96,15 @@ class Network(nn.Module):
                 convolution = self.make_convolution(width, layer.n_filters, level)
                 width = layer.n_filters
                 self.nodewise.append(HiddenConvolution(convolution, width, norm, conv_dropout))
-        first: nn.Module = nn.Flatten()
-        if any(isinstance(layer, Readout) for layer in layers):
-            first = GraphReadout(readout)
+        if layers and isinstance(layers[-1], NodeOutput):
+            dense = make_node_output(layers[-1], width, n_nodes, n_outputs)
+        elif any(isinstance(layer, Readout) for layer in layers):
+            dense = make_dense(layers, width, n_outputs, normalization, dropout)
+            dense = [GraphReadout(readout), *dense]
         else:
-            width *= n_nodes
-        dense = make_dense(layers, width, n_outputs, normalization, dropout)
-        self.dense = nn.Sequential(first, *dense)
+            dense = make_dense(layers, width * n_nodes, n_outputs, normalization, dropout)
+            dense = [nn.Flatten(), *dense]
+        self.dense = nn.Sequential(*dense)
 
     def make_convolution(self, c_in: int, c_out: int, level: Level) -> nn.Module:
         """Return the module (M, n_nodes, c_in) -> (M, n_nodes, c_out) for a C layer.
@@ -149,6 +151,18 @@ def make_dense(
             dense += [nn.ReLU(), nn.Dropout(dropout)]
             width = layer.n_units
     return [*dense, nn.Linear(width, check_integer(n_outputs, "n_outputs", minimum=1))]
+
+
+def make_node_output(
+    output: NodeOutput, width: int, n_nodes: int, n_outputs: int
+) -> list[nn.Module]:
+    """Return the linear output of every node, the same weights for all, flattened."""
+    if n_outputs != n_nodes * output.n_values:
+        raise ValueError(
+            f"{output} answers with {output.n_values} value(s) at each of {n_nodes} nodes: y must "
+            f"have {n_nodes * output.n_values} columns, node by node; it has {n_outputs}."
+        )
+    return [nn.Linear(width, output.n_values), nn.Flatten()]
 
 
 class HiddenConvolution(nn.Module):
