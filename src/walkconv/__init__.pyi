@@ -16,6 +16,7 @@ from .graphs import heat_kernel_graph as heat_kernel_graph
 from .graphs import knn_graph as knn_graph
 from .layers import GraphConv as GraphConv
 from .layers import GraphPool as GraphPool
+from .layers import GraphReadout as GraphReadout
 from .molecules import graphs_from_smiles as graphs_from_smiles
 from .walks import Neighbors as Neighbors
 from .walks import diagnose as diagnose

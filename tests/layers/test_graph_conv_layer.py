@@ -128,7 +128,25 @@ def test_bad_settings(arguments, settings, message):
 
 def test_bad_neighbors_and_bad_input():
     neighbors = select_neighbors(grid_graph((3, 4)), n_neighbors=5)
-    with pytest.raises(TypeError, match=r"from select_neighbors; got ndarray of shape \(12, 5\)"):
+    with pytest.raises(TypeError, match=r"or be their number; got ndarray of shape \(12, 5\)"):
         GraphConv(1, 1, neighbors.index)
     with pytest.raises(ValueError, match=r"\(..., 12, 2\); got \(4, 11, 2\)"):
         GraphConv(2, 1, neighbors)(torch.zeros(4, 11, 2))
+
+
+def test_a_layer_without_a_table_takes_one_with_every_call():
+    neighbors = select_neighbors(grid_graph((3, 4)), n_neighbors=5)
+    for weighting in ("rank", "signed_visits"):
+        fixed = GraphConv(2, 3, neighbors, weighting=weighting)
+        free = GraphConv(2, 3, 5, weighting=weighting)
+        free.load_state_dict(fixed.state_dict())
+        x = torch.randn(6, 12, 2, generator=torch.Generator().manual_seed(0))
+        index = torch.from_numpy(neighbors.index)
+        torch.testing.assert_close(free(x, index, fixed.scale), fixed(x))
+        with pytest.raises(ValueError, match="one table of neighbours, its own or yours; got none"):
+            free(x)
+        with pytest.raises(ValueError, match="its own or yours; got a second one"):
+            fixed(x, index)
+    with pytest.raises(ValueError, match="scale must be given with weighting='signed_visits'"):
+        free(x, index)
+    assert "n_nodes=any" in repr(free)

@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 from walkconv.models.architecture import (
     Convolution,
     FullyConnected,
+    NodeOutput,
     Pooling,
+    Readout,
     format_architecture,
     parse_architecture,
 )
@@ -21,9 +23,9 @@ NODES = st.lists(
     ),
     max_size=4,
 )
-LAYERS = st.tuples(NODES, st.lists(st.builds(FullyConnected, SIZE), max_size=3)).map(
-    lambda parts: tuple(parts[0] + parts[1])
-)
+DENSE = st.lists(st.builds(FullyConnected, SIZE), max_size=3)
+READOUT = st.lists(st.just(Readout()), max_size=1)
+LAYERS = st.tuples(NODES, READOUT, DENSE).map(lambda parts: (*parts[0], *parts[1], *parts[2]))
 
 
 @pytest.mark.parametrize(
@@ -37,6 +39,8 @@ LAYERS = st.tuples(NODES, st.lists(st.builds(FullyConnected, SIZE), max_size=3))
         ("C40-P4-C80-P2x2", (Convolution(40), Pooling((4,)), Convolution(80), Pooling((2, 2)))),
         ("c10 - p2X2-fc3 ", (Convolution(10), Pooling((2, 2)), FullyConnected(3))),
         ("C007", (Convolution(7),)),
+        ("C32-n2", (Convolution(32), NodeOutput(2))),
+        ("C32-g-FC64", (Convolution(32), Readout(), FullyConnected(64))),
     ],
 )
 def test_strings_become_layers(text, layers):
@@ -57,7 +61,7 @@ def test_capitals_and_spaces_do_not_matter(layers):
 @pytest.mark.parametrize(
     ("text", "position", "token", "reason"),
     [
-        ("C10-X20-FC300", 5, "X20", "Layers are C20, FC512, P4 or P2x2"),
+        ("C10-X20-FC300", 5, "X20", "Layers are C20, P4, P2x2, G, FC512 or N1"),
         ("C10-C-FC300", 5, "C", "Layers are"),
         ("20", 1, "20", "Layers are"),
         ("C10,C20", 1, "C10,C20", "Layers are"),
@@ -73,6 +77,14 @@ def test_capitals_and_spaces_do_not_matter(layers):
         ("C2x2", 1, "C2x2", "Only pooling has several sides"),
         ("FC300-C10", 7, "C10", "there are no nodes"),
         ("C10-FC300-P2", 11, "P2", "there are no nodes"),
+        ("C10-G-P2", 7, "P2", "After a readout there are no nodes"),
+        ("C10-FC3-G", 9, "G", "no nodes left to read out"),
+        ("G-G", 3, "G", "no nodes left to read out"),
+        ("G2", 1, "G2", "Layers are"),
+        ("C2-N1-FC3", 7, "FC3", "N1 is the output and comes last"),
+        ("C2-N1-N1", 7, "N1", "N1 is the output and comes last"),
+        ("C2-P2-N1", 7, "N1", "After pooling the single nodes are gone"),
+        ("C2-G-N1", 6, "N1", "After a readout there are no nodes"),
     ],
 )
 def test_a_bad_string_is_pointed_at(text, position, token, reason):

@@ -13,16 +13,18 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
-from walkconv.estimators.columns import learn_columns
+from walkconv._samples import is_list_of_samples
+from walkconv.estimators.graph_inputs import read_graphs, read_samples
 from walkconv.estimators.identity import identify
-from walkconv.estimators.inputs import Rows, read_rows, read_table, refuse_empty_columns
+from walkconv.estimators.inputs import Rows, read_rows, read_table
+from walkconv.estimators.kinds import learn_samples, make_graph_network, make_table
 from walkconv.estimators.model_file import save_model
 from walkconv.estimators.objective import batch_loss, scorer
 from walkconv.estimators.settings import Settings, check_batch_size, check_device, check_settings
 from walkconv.models.checkpoint import Checkpoint
 from walkconv.models.members import train_members
 from walkconv.models.network import Network, count_parameters
-from walkconv.models.table import Table, predict
+from walkconv.models.table import predict
 from walkconv.models.training import Training, seeded
 
 
@@ -44,7 +46,9 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
         Parameters
         ----------
         X : array, DataFrame or sparse matrix of shape (n_samples, n_nodes)
-            Or an array of shape (n_samples, n_nodes, n_channels). NaN is a missing value.
+            Or an array of shape (n_samples, n_nodes, n_channels). NaN is a missing value. Or a list
+            of graphs, one for each sample: `GraphSample` records, networkx graphs, PyG ``Data`` or
+            pairs ``(edge_index, x)``.
         y : array of shape (n_samples,), for regression also (n_samples, n_outputs)
             What to predict.
         sample_weight : array of shape (n_samples,), optional
@@ -63,8 +67,7 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
         """
         settings = check_settings(self)
         is_warm = self.warm_start and hasattr(self, "modules_")
-        rows = read_rows(self, X, y, sample_weight, is_first=not is_warm, **self._target_checks)
-        refuse_empty_columns(self, rows.X)
+        rows = self._read_rows(X, y, sample_weight, is_first=not is_warm)
         if not is_warm:
             self._learn_target(rows.y)
         rows = replace(rows, y=self._encode_target(rows.y))
@@ -75,7 +78,7 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
         if validation is None and self.early_stopping:
             rows, validation = self._split(rows, seed)
         if not is_warm:
-            learn_columns(self, rows.X, settings, seed)
+            learn_samples(self, rows.X, settings, seed)
         networks = self._make_networks(settings, seed, is_warm=is_warm)
         trainings = self._make_trainings(networks, rows, validation, settings, seed)
         if checkpoint is not None:
@@ -186,8 +189,13 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise TypeError("validation_data must be a pair (X, y).")
         X, y = pair
-        rows = read_rows(self, X, y, None, is_first=False, **self._target_checks)
+        rows = self._read_rows(X, y, None, is_first=False)
         return replace(rows, y=self._encode_target(rows.y))
+
+    def _read_rows(self, X: Any, y: Any, sample_weight: Any, *, is_first: bool) -> Rows:
+        """Return the rows of a table, or graphs: the input decides."""
+        read = read_graphs if is_list_of_samples(X) else read_rows
+        return read(self, X, y, sample_weight, is_first=is_first, **self._target_checks)
 
     def _open_checkpoint(self, rows: Rows, validation: Rows | None, seed: int) -> Checkpoint | None:
         if self.checkpoint is None:
@@ -226,6 +234,8 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
         return networks
 
     def _make_network(self) -> nn.Module:
+        if self.encoding_ is not None:
+            return make_graph_network(self)
         n_nodes, n_channels = self.scaling_.mean.shape
         return self.make_network(n_nodes, n_channels, self._n_outputs)
 
@@ -237,7 +247,7 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
         settings: Settings,
         seed: int,
     ) -> list[Training]:
-        table = Table(rows.X, self.scaling_, self.clip, settings.device)
+        table = make_table(self, rows.X, settings.device)
         score = None if validation is None else scorer(self, validation, settings)
         loss = batch_loss(self, rows, settings.device)
         return [
@@ -255,6 +265,7 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
     def _outputs(self, X: Any) -> list[np.ndarray]:
         """Return the outputs (n_samples, n_outputs) of every member."""
         check_is_fitted(self)
-        table = Table(read_table(self, X), self.scaling_, self.clip, check_device(self.device))
+        read = read_samples if is_list_of_samples(X) else read_table
+        table = make_table(self, read(self, X), check_device(self.device))
         batch_size = check_batch_size(self.batch_size)
         return [predict(module, table, batch_size) for module in self.modules_]

@@ -13,6 +13,7 @@ from torch.nn import functional
 
 from walkconv.estimators.base import GraphCNN
 from walkconv.estimators.inputs import Rows
+from walkconv.models.architecture import NodeOutput, parse_architecture
 
 
 class GraphCNNClassifier(ClassifierMixin, GraphCNN):
@@ -23,7 +24,8 @@ class GraphCNNClassifier(ClassifierMixin, GraphCNN):
     architecture : str, default "C8-FC128"
         Hidden layers in the paper's notation: ``C8`` is a graph convolution with 8 filters,
         ``FC128`` a fully connected layer of 128 units, ``P4`` pooling over groups of 4 related
-        columns, ``P2x2`` over the blocks of a grid. "" is logistic regression.
+        columns, ``P2x2`` over the blocks of a grid, ``G`` the mean over all nodes. "" is
+        logistic regression. Samples that are graphs need a G before the FC layers.
     graph : "correlation", "knn", "heat_kernel", None or a graph, default "correlation"
         How the columns are related: learned in `fit` from the training rows (`correlation_graph`,
         `knn_graph`, `heat_kernel_graph`), or known, in any form `as_graph` takes. Where both the
@@ -40,6 +42,8 @@ class GraphCNNClassifier(ClassifierMixin, GraphCNN):
         The paper's Conv1 or Conv2; see `GraphConv`.
     pooling : "max" or "mean", default "max"
         What P layers keep of a group; see `GraphPool`.
+    readout : "sum", "mean" or "max", default "mean"
+        What a G layer keeps of all nodes; see `GraphReadout`.
     standardize : bool, default True
         Centre every column and divide it by its standard deviation over the training rows. False
         takes the columns as they are, for those that share a scale already.
@@ -137,6 +141,7 @@ class GraphCNNClassifier(ClassifierMixin, GraphCNN):
         ties: Any = "index",
         weighting: Literal["rank", "signed_visits"] = "rank",
         pooling: Literal["max", "mean"] = "max",
+        readout: Literal["sum", "mean", "max"] = "mean",
         standardize: bool = True,
         clip: float | None = 3.0,
         normalization: Literal["batch"] | None = "batch",
@@ -165,6 +170,7 @@ class GraphCNNClassifier(ClassifierMixin, GraphCNN):
         self.ties = ties
         self.weighting = weighting
         self.pooling = pooling
+        self.readout = readout
         self.standardize = standardize
         self.clip = clip
         self.normalization = normalization
@@ -201,6 +207,11 @@ class GraphCNNClassifier(ClassifierMixin, GraphCNN):
         return self.classes_[best]
 
     def _learn_target(self, y: np.ndarray) -> None:
+        if any(isinstance(layer, NodeOutput) for layer in parse_architecture(self.architecture)):
+            raise ValueError(
+                "N layers predict numbers at every node, and classes are no numbers; "
+                "use GraphCNNRegressor, or an architecture without N."
+            )
         check_classification_targets(y)
         self.classes_ = np.unique(y)
         if len(self.classes_) < 2:

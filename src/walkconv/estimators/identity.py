@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from walkconv._adapters import as_graph
+from walkconv.estimators.graph_inputs import holds_graphs
 from walkconv.estimators.inputs import Rows
 
 NOT_PART = {"checkpoint", "device", "graph", "ties", "verbose", "warm_start"}
@@ -35,7 +36,11 @@ def identify(model: Any, rows: Rows, validation: Rows | None) -> dict[str, Any]:
 
 
 def digest(array: Any) -> str:
-    """Return a digest of the values, type and shape of a dense or CSR array."""
+    """Return a digest of the values, type and shape of a dense or CSR array, or of graphs."""
+    if holds_graphs(array):
+        parts = [part for each in array for part in (each.graph, each.x, each.tags)]
+        digests = ["none" if part is None else digest(part) for part in parts]
+        return hashlib.sha256(" ".join(digests).encode()).hexdigest()
     parts = [array.data, array.indices, array.indptr] if sp.issparse(array) else [array]
     total = hashlib.sha256(f"{type(array).__name__} {array.shape}".encode())
     for part in parts:

@@ -15,6 +15,7 @@ class Rows:
     Attributes
     ----------
     X : ndarray of shape (n_samples, n_nodes) or (n_samples, n_nodes, n_channels), or CSR
+        Or an array (n_samples,) of `GraphSample`.
     y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
     weight : ndarray of shape (n_samples,), float64
     """
@@ -52,17 +53,23 @@ def read_rows(
     if sample_weight is None:
         return Rows(X, y, np.ones(X.shape[0]))
     weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-    is_kept = weight > 0
+    return drop_weightless(Rows(X, y, weight))
+
+
+def drop_weightless(rows: Rows) -> Rows:
+    """Return the rows without those of weight 0."""
+    is_kept = rows.weight > 0
     if is_kept.sum() < 2:
         raise ValueError(
             f"At least two rows must have a positive sample_weight; got {is_kept.sum()}."
         )
-    rows = Rows(X, y, weight)
     return rows if is_kept.all() else rows.take(np.flatnonzero(is_kept))
 
 
 def read_table(model: Any, X: Any) -> Any:
     """Return a checked table whose columns are those seen in fit, in that order."""
+    if model.encoding_ is not None:
+        raise ValueError("X must be a list of graphs, as in fit; got a table.")
     table = validate_data(model, in_fitted_order(model, X), reset=False, **TABLE)
     _check_dimensions(table)
     n_channels = model.scaling_.mean.shape[1]

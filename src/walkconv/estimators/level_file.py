@@ -7,7 +7,7 @@ import numpy as np
 
 from walkconv._checks import check_integer
 from walkconv.layers.pool import check_groups
-from walkconv.models.architecture import FullyConnected, Layer
+from walkconv.models.architecture import Convolution, Layer, Pooling
 from walkconv.models.hierarchy import Level, stretches
 from walkconv.walks import Neighbors
 
@@ -31,7 +31,7 @@ def level_arrays(levels: Sequence[Level]) -> Arrays:
 def read_levels(layers: Sequence[Layer], n_steps: Any, arrays: Arrays, n_nodes: int) -> list[Level]:
     """Return the levels that the layers need, without graphs, or say what is wrong with them."""
     levels: list[Level] = []
-    if all(isinstance(layer, FullyConnected) for layer in layers):
+    if not any(isinstance(layer, Convolution | Pooling) for layer in layers):
         return levels
     parts = list(stretches(layers))
     if not isinstance(n_steps, list) or len(n_steps) != len(parts):

@@ -9,14 +9,15 @@ import scipy.sparse as sp
 import torch
 from torch import nn
 
-from walkconv._checks import check_integer
+from walkconv._checks import check_flag, check_integer
 from walkconv.estimators.base import GraphCNN
 from walkconv.estimators.classifier import GraphCNNClassifier
 from walkconv.estimators.columns import keep_columns
 from walkconv.estimators.level_file import Arrays, read_levels, under
-from walkconv.estimators.model_file import GRAPH_PARTS, KIND
+from walkconv.estimators.model_file import ENCODING, GRAPH_PARTS, KIND
 from walkconv.estimators.regressor import GraphCNNRegressor
 from walkconv.estimators.settings import Settings, check_settings
+from walkconv.models.encoding import NodeEncoding
 from walkconv.models.scaling import Scaling
 from walkconv.models.training import seeded
 from walkconv.persistence import ModelFileError, read_file
@@ -69,6 +70,23 @@ def load(path: str | os.PathLike) -> GraphCNN:
 def _restore(arrays: Arrays, content: dict[str, Any]) -> GraphCNN:
     model = ESTIMATORS[content["estimator"]](**_parameters(content["parameters"]))
     settings = check_settings(model)
+    if content["uses_degree"] is None:
+        _restore_columns(model, settings, arrays, content)
+    else:
+        model.encoding_ = _encoding(under("encoding.", arrays), content["uses_degree"])
+        model.scaling_ = None
+        keep_columns(model, None, [])
+    model._restore_target(content["target"], under("target.", arrays))
+    n_modules = check_integer(content["n_modules"], "n_modules", minimum=1, maximum=len(arrays))
+    modules = [_module(model, settings, under(f"module.{m}.", arrays)) for m in range(n_modules)]
+    model._keep(modules, _history(content["history"]))
+    return model
+
+
+def _restore_columns(
+    model: GraphCNN, settings: Settings, arrays: Arrays, content: dict[str, Any]
+) -> None:
+    model.encoding_ = None
     model.scaling_ = Scaling(arrays["scaling.mean"], arrays["scaling.deviation"]).checked()
     n_nodes = model.n_features_in_ = model.scaling_.mean.shape[0]
     if content["names"]:
@@ -80,11 +98,22 @@ def _restore(arrays: Arrays, content: dict[str, Any]) -> GraphCNN:
         model.ties = arrays["ties"]
     levels = read_levels(settings.layers, content["n_steps"], arrays, n_nodes)
     keep_columns(model, graph, levels)
-    model._restore_target(content["target"], under("target.", arrays))
-    n_modules = check_integer(content["n_modules"], "n_modules", minimum=1, maximum=len(arrays))
-    modules = [_module(model, settings, under(f"module.{m}.", arrays)) for m in range(n_modules)]
-    model._keep(modules, _history(content["history"]))
-    return model
+
+
+def _encoding(arrays: Arrays, uses_degree: Any) -> NodeEncoding:
+    tags, mean, deviation = (arrays[name] for name in ENCODING)
+    if [a.dtype for a in (tags, mean, deviation)] != [np.int64, np.float64, np.float64]:
+        raise TypeError("the tags must be int64, the mean and the deviation of numbers float64.")
+    if tags.ndim != 1 or (tags[:-1] >= tags[1:]).any():
+        raise ValueError("the tags must stand in order, each once.")
+    if mean.ndim != 1 or mean.shape != deviation.shape or not len(tags) + len(mean):
+        raise ValueError("there must be a mean and a deviation for each number of a node.")
+    if not (np.isfinite(mean).all() and np.isfinite(deviation).all() and (deviation > 0).all()):
+        raise ValueError("the mean must be finite and the deviation positive.")
+    uses_degree = check_flag(uses_degree, "uses_degree")
+    if uses_degree and (len(tags), len(mean)) != (0, 1):
+        raise ValueError("the degree is the only number where it is used.")
+    return NodeEncoding(tags, mean, deviation, uses_degree)
 
 
 def _parameters(parameters: dict[str, Any]) -> dict[str, Any]:

@@ -14,6 +14,8 @@ from walkconv.persistence import write_file
 
 KIND = "model"
 GRAPH_PARTS = ("data", "indices", "indptr")
+SCALING = ("mean", "deviation")
+ENCODING = ("tags", "mean", "deviation")
 
 
 def save_model(model: Any, path: str | os.PathLike) -> None:
@@ -23,7 +25,10 @@ def save_model(model: Any, path: str | os.PathLike) -> None:
         for member, module in enumerate(model.modules_)
         for name, tensor in module.state_dict().items()
     }
-    arrays |= {"scaling.mean": model.scaling_.mean, "scaling.deviation": model.scaling_.deviation}
+    if model.encoding_ is None:
+        arrays |= {f"scaling.{name}": getattr(model.scaling_, name) for name in SCALING}
+    else:
+        arrays |= {f"encoding.{name}": getattr(model.encoding_, name) for name in ENCODING}
     arrays |= level_arrays(model.levels_)
     target, target_arrays = model._target_state()
     arrays |= {f"target.{name}": array for name, array in target_arrays.items()}
@@ -44,6 +49,7 @@ def save_model(model: Any, path: str | os.PathLike) -> None:
         "estimator": type(model).__name__,
         "parameters": parameters,
         "n_modules": len(model.modules_),
+        "uses_degree": None if model.encoding_ is None else model.encoding_.uses_degree,
         "n_steps": [getattr(level.neighbors, "n_steps", None) for level in model.levels_],
         "names": [str(name) for name in getattr(model, "feature_names_in_", [])],
         "history": model.history_,

@@ -7,8 +7,9 @@ import torch
 from torch import Tensor
 
 from walkconv.estimators.inputs import Rows
+from walkconv.estimators.kinds import make_table
 from walkconv.estimators.settings import Settings
-from walkconv.models.table import Table, predict
+from walkconv.models.table import predict
 from walkconv.models.training import BatchLoss, Score
 
 
@@ -32,6 +33,6 @@ def scorer(model: Any, rows: Rows, settings: Settings) -> Score:
             f"There must be at least two validation rows; got {len(rows.y)}. "
             "Raise validation_fraction or give validation_data."
         )
-    table = Table(rows.X, model.scaling_, model.clip, settings.device)
+    table = make_table(model, rows.X, settings.device)
     batch_size = settings.training.batch_size
     return lambda network: model._score_outputs(predict(network, table, batch_size), rows)

@@ -22,7 +22,9 @@ class GraphCNNRegressor(RegressorMixin, GraphCNN):
     architecture : str, default "C8-FC128"
         Hidden layers in the paper's notation: ``C8`` is a graph convolution with 8 filters,
         ``FC128`` a fully connected layer of 128 units, ``P4`` pooling over groups of 4 related
-        columns, ``P2x2`` over the blocks of a grid. "" is linear regression.
+        columns, ``P2x2`` over the blocks of a grid, ``G`` the mean over all nodes, ``N1`` at
+        the end a prediction for every column. "" is linear regression. Samples that are graphs
+        need a G before the FC layers.
     graph : "correlation", "knn", "heat_kernel", None or a graph, default "correlation"
         How the columns are related: learned in `fit` from the training rows (`correlation_graph`,
         `knn_graph`, `heat_kernel_graph`), or known, in any form `as_graph` takes. Where both the
@@ -39,6 +41,8 @@ class GraphCNNRegressor(RegressorMixin, GraphCNN):
         The paper's Conv1 or Conv2; see `GraphConv`.
     pooling : "max" or "mean", default "max"
         What P layers keep of a group; see `GraphPool`.
+    readout : "sum", "mean" or "max", default "mean"
+        What a G layer keeps of all nodes; see `GraphReadout`.
     standardize : bool, default True
         Centre every column and divide it by its standard deviation over the training rows. False
         takes the columns as they are, for those that share a scale already.
@@ -135,6 +139,7 @@ class GraphCNNRegressor(RegressorMixin, GraphCNN):
         ties: Any = "index",
         weighting: Literal["rank", "signed_visits"] = "rank",
         pooling: Literal["max", "mean"] = "max",
+        readout: Literal["sum", "mean", "max"] = "mean",
         standardize: bool = True,
         clip: float | None = 3.0,
         normalization: Literal["batch"] | None = "batch",
@@ -162,6 +167,7 @@ class GraphCNNRegressor(RegressorMixin, GraphCNN):
         self.ties = ties
         self.weighting = weighting
         self.pooling = pooling
+        self.readout = readout
         self.standardize = standardize
         self.clip = clip
         self.normalization = normalization

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 
 from walkconv._checks import check_flag, check_integer, check_number, check_option, describe
-from walkconv.models.architecture import FullyConnected, Layer, parse_architecture
+from walkconv.models.architecture import Convolution, Layer, Pooling, parse_architecture
 from walkconv.models.solvers import SOLVERS
 from walkconv.models.training import TrainingSettings
 
@@ -24,7 +24,7 @@ class Settings:
     @property
     def needs_graph(self) -> bool:
         """Whether there is a convolution or a pooling."""
-        return any(not isinstance(layer, FullyConnected) for layer in self.layers)
+        return any(isinstance(layer, Convolution | Pooling) for layer in self.layers)
 
 
 def check_settings(model: Any) -> Settings:
@@ -40,6 +40,7 @@ def check_settings(model: Any) -> Settings:
     network = {
         "weighting": check_option(model.weighting, "weighting", ["rank", "signed_visits"]),
         "pooling": check_option(model.pooling, "pooling", ["max", "mean"]),
+        "readout": check_option(model.readout, "readout", ["sum", "mean", "max"]),
         "normalization": model.normalization,
         "dropout": check_number(model.dropout, "dropout", minimum=0, below=1),
         "conv_dropout": check_number(model.conv_dropout, "conv_dropout", minimum=0, below=1),

@@ -3,5 +3,6 @@
 from .conv import GraphConv
 from .missing import convolve_present
 from .pool import GraphPool
+from .readout import GraphReadout
 
-__all__ = ["GraphConv", "GraphPool", "convolve_present"]
+__all__ = ["GraphConv", "GraphPool", "GraphReadout", "convolve_present"]

@@ -21,8 +21,9 @@ class GraphConv(nn.Module):
     ----------
     c_in, c_out : int
         Channels of a node before and after.
-    neighbors : Neighbors
-        From `select_neighbors`.
+    neighbors : Neighbors or int
+        From `select_neighbors`, or the number of neighbours alone: then every call brings a table
+        of its own, for samples that have a graph each.
     weighting : "rank" or "signed_visits", default "rank"
         "rank" is the paper's Conv1. "signed_visits" is its Conv2: each neighbour is multiplied by
         the sign of its edge and its expected visits.
@@ -38,7 +39,8 @@ class GraphConv(nn.Module):
 
     Shape
     -----
-    Input (..., n_nodes, c_in), output (..., n_nodes, c_out).
+    Input (..., n_nodes, c_in), output (..., n_nodes, c_out). Tables of the graphs of a batch may
+    stand one below the other, indices shifted: nodes (n_nodes, c_in) and `index` (n_nodes, p).
 
     Examples
     --------
@@ -52,14 +54,14 @@ class GraphConv(nn.Module):
     >>> _ = GraphConv(1, 8, wider).load_state_dict(layer.state_dict())
     """
 
-    index: Tensor
+    index: Tensor | None
     scale: Tensor | None
 
     def __init__(
         self,
         c_in: int,
         c_out: int,
-        neighbors: Neighbors,
+        neighbors: Neighbors | int,
         *,
         weighting: Literal["rank", "signed_visits"] = "rank",
         bias: bool = True,
@@ -67,23 +69,26 @@ class GraphConv(nn.Module):
         dtype: torch.dtype | None = None,
     ):
         super().__init__()
-        if not isinstance(neighbors, Neighbors):
+        if not isinstance(neighbors, Neighbors | int):
             raise TypeError(
-                f"neighbors must come from select_neighbors; got {describe(neighbors)}."
+                "neighbors must come from select_neighbors, or be their number; "
+                f"got {describe(neighbors)}."
             )
         self.c_in = check_integer(c_in, "c_in", minimum=1)
         self.c_out = check_integer(c_out, "c_out", minimum=1)
         self.weighting = check_option(weighting, "weighting", ["rank", "signed_visits"])
-        shape = (neighbors.n_neighbors, self.c_in, self.c_out)
+        is_fixed = isinstance(neighbors, Neighbors)
+        n_neighbors = neighbors.n_neighbors if is_fixed else neighbors
+        shape = (check_integer(n_neighbors, "neighbors", minimum=1), self.c_in, self.c_out)
         self.weight = nn.Parameter(torch.empty(shape, device=device, dtype=dtype))
         if bias:
             self.bias = nn.Parameter(torch.empty(self.c_out, device=device, dtype=dtype))
         else:
             self.register_parameter("bias", None)
-        index = torch.tensor(neighbors.index, device=device)
+        index = torch.tensor(neighbors.index, device=device) if is_fixed else None
         self.register_buffer("index", index, persistent=False)
         scale = None
-        if self.weighting == "signed_visits":
+        if is_fixed and self.weighting == "signed_visits":
             scale = torch.tensor(neighbors.sign * neighbors.visits).to(self.weight)
         self.register_buffer("scale", scale, persistent=False)
         self.reset_parameters()
@@ -95,19 +100,39 @@ class GraphConv(nn.Module):
         if self.bias is not None:
             nn.init.uniform_(self.bias, -bound, bound)
 
-    def forward(self, x: Tensor) -> Tensor:
-        """Return the convolution (..., n_nodes, c_out) of x (..., n_nodes, c_in)."""
-        if x.ndim < 2 or tuple(x.shape[-2:]) != (len(self.index), self.c_in):
+    def forward(
+        self, x: Tensor, index: Tensor | None = None, scale: Tensor | None = None
+    ) -> Tensor:
+        """Return the convolution (..., n_nodes, c_out) of x (..., n_nodes, c_in).
+
+        `index` and, for "signed_visits", `scale` (n_nodes, n_neighbors) are the table of this call
+        where the layer has none of its own.
+        """
+        if (index is None) == (self.index is None):
+            came = "none" if index is None else "a second one"
             raise ValueError(
-                f"x must have shape (..., n_nodes, c_in) = (..., {len(self.index)}, {self.c_in}); "
+                f"The layer needs one table of neighbours, its own or yours; got {came}."
+            )
+        if index is None:
+            index, scale = self.index, self.scale
+        elif (scale is None) == (self.weighting == "signed_visits"):
+            raise ValueError(
+                f"scale must be given with weighting='signed_visits' and only then; "
+                f"weighting is {self.weighting!r}."
+            )
+        assert index is not None
+        if x.ndim < 2 or tuple(x.shape[-2:]) != (index.shape[-2], self.c_in):
+            raise ValueError(
+                f"x must have shape (..., n_nodes, c_in) = (..., {index.shape[-2]}, {self.c_in}); "
                 f"got {tuple(x.shape)}."
             )
-        return graph_conv(x, self.index, self.weight, self.bias, self.scale)
+        return graph_conv(x, index, self.weight, self.bias, scale)
 
     def extra_repr(self) -> str:
         """Describe the layer where a model is printed."""
         n_neighbors = self.weight.shape[0]
+        n_nodes = "any" if self.index is None else len(self.index)
         return (
-            f"{self.c_in}, {self.c_out}, n_nodes={len(self.index)}, n_neighbors={n_neighbors}, "
+            f"{self.c_in}, {self.c_out}, n_nodes={n_nodes}, n_neighbors={n_neighbors}, "
             f"weighting={self.weighting!r}, bias={self.bias is not None}"
         )

@@ -24,6 +24,7 @@ def convolve_present(layer: GraphConv, x: Tensor, missing: Tensor) -> Tensor:
     -------
     Tensor of shape (..., n_nodes, c_out)
     """
+    assert layer.index is not None
     present = (~missing).to(x.dtype)
     ones = x.new_ones(layer.weight.shape[0], layer.c_in, 1)
     n_present = graph_conv(present, layer.index, ones)  # (..., n_nodes, 1)

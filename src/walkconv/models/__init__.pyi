@@ -1,8 +1,15 @@
 from .architecture import Convolution as Convolution
 from .architecture import FullyConnected as FullyConnected
+from .architecture import NodeOutput as NodeOutput
 from .architecture import Pooling as Pooling
+from .architecture import Readout as Readout
 from .architecture import format_architecture as format_architecture
 from .architecture import parse_architecture as parse_architecture
+from .encoding import NodeEncoding as NodeEncoding
+from .encoding import learn_encoding as learn_encoding
+from .graph_batch import GraphBatch as GraphBatch
+from .graph_batch import join_graphs as join_graphs
+from .graph_network import GraphNetwork as GraphNetwork
 from .hierarchy import Level as Level
 from .hierarchy import build_levels as build_levels
 from .network import Network as Network

@@ -1,9 +1,10 @@
 """The paper's notation for networks: ``C10-C20-FC300``.
 
 Layers are joined by hyphens: ``C20`` is a graph convolution with 20 filters, ``FC300`` a fully
-connected layer of 300 units, ``P4`` pooling over groups of 4 nodes and ``P2x2`` over the cells of a
-grid. The output layer is implied, so the empty string is a linear model. Capitals and spaces do not
-matter. Nothing here needs torch.
+connected layer of 300 units, ``P4`` pooling over groups of 4 nodes, ``P2x2`` over the cells of a
+grid, and ``G`` one value of each channel for the whole graph. The output layer is implied, so the
+empty string is a linear model; ``N1`` at the end is an output for every node instead. Capitals and
+spaces do not matter. Nothing here needs torch.
 """
 
 import re
@@ -43,9 +44,27 @@ class FullyConnected:
         return f"FC{self.n_units}"
 
 
-Layer = Convolution | Pooling | FullyConnected
+@dataclass(frozen=True)
+class Readout:
+    """One value of each channel for the whole graph, whatever its number of nodes."""
 
-TOKEN = re.compile(r"(?P<kind>FC|C|P)(?P<size>[0-9]+(X[0-9]+)*)", flags=re.ASCII)
+    def __str__(self) -> str:
+        return "G"
+
+
+@dataclass(frozen=True)
+class NodeOutput:
+    """The last layer of a network that answers at every node: `n_values` for each."""
+
+    n_values: int
+
+    def __str__(self) -> str:
+        return f"N{self.n_values}"
+
+
+Layer = Convolution | Pooling | Readout | FullyConnected | NodeOutput
+
+TOKEN = re.compile(r"(?P<kind>FC|C|P|N)(?P<size>[0-9]+(X[0-9]+)*)", flags=re.ASCII)
 
 
 def parse_architecture(architecture: str) -> tuple[Layer, ...]:
@@ -59,7 +78,7 @@ def parse_architecture(architecture: str) -> tuple[Layer, ...]:
 
     Returns
     -------
-    tuple of Convolution, Pooling and FullyConnected
+    tuple of Convolution, Pooling, Readout, FullyConnected and NodeOutput
 
     Examples
     --------
@@ -110,20 +129,30 @@ def point_at_layer(layers: Sequence[Layer], number: int, reason: str) -> str:
 def _parse_token(token: str, before: Sequence[Layer]) -> Layer:
     if not token:
         raise ValueError("A layer is missing here. Take out a hyphen or name the layer.")
+    if before and isinstance(before[-1], NodeOutput):
+        raise ValueError(f"{before[-1]} is the output and comes last.")
+    has_nodes = not any(isinstance(layer, FullyConnected | Readout) for layer in before)
+    if token.upper() == "G":
+        if not has_nodes:
+            raise ValueError("There are no nodes left to read out here. Take the G away.")
+        return Readout()
     match = TOKEN.fullmatch(token.upper())
     if match is None:
-        raise ValueError("Layers are C20, FC512, P4 or P2x2, joined by hyphens.")
+        raise ValueError("Layers are C20, P4, P2x2, G, FC512 or N1, joined by hyphens.")
     sizes = [int(size) for size in match["size"].split("X")]
     if min(sizes) < 1:
         raise ValueError("A layer must have a size of at least 1.")
     kind = match["kind"]
     if kind != "P" and len(sizes) > 1:
         raise ValueError("Only pooling has several sides, as in P2x2.")
-    if kind != "FC" and any(isinstance(layer, FullyConnected) for layer in before):
-        raise ValueError("After a fully connected layer there are no nodes. Move it to the end.")
+    if kind != "FC" and not has_nodes:
+        last = "readout" if isinstance(before[-1], Readout) else "fully connected layer"
+        raise ValueError(f"After a {last} there are no nodes. Move it to the end.")
+    if kind == "N" and any(isinstance(layer, Pooling) for layer in before):
+        raise ValueError("After pooling the single nodes are gone. Take the P layers out.")
     if kind == "P":
         return Pooling(tuple(sizes))
-    return Convolution(sizes[0]) if kind == "C" else FullyConnected(sizes[0])
+    return {"C": Convolution, "FC": FullyConnected, "N": NodeOutput}[kind](sizes[0])
 
 
 def _point_at(

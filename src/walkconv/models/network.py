@@ -7,8 +7,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from walkconv._checks import check_integer, check_option
-from walkconv.layers import GraphConv, GraphPool, convolve_present
-from walkconv.models.architecture import FullyConnected, Layer, Pooling
+from walkconv.layers import GraphConv, GraphPool, GraphReadout, convolve_present
+from walkconv.models.architecture import FullyConnected, Layer, NodeOutput, Pooling, Readout
 from walkconv.models.hierarchy import Level
 
 
@@ -17,7 +17,7 @@ class Network(nn.Module):
 
     Parameters
     ----------
-    layers : sequence of Convolution, Pooling and FullyConnected
+    layers : sequence of Convolution, Pooling, Readout, FullyConnected and NodeOutput
         From `parse_architecture`; none makes a linear model.
     levels : sequence of Level
         From `build_levels`; empty where there is neither convolution nor pooling.
@@ -27,6 +27,8 @@ class Network(nn.Module):
         Of the convolutions, as in `GraphConv`.
     pooling : "max" or "mean", default "max"
         Of the poolings, as in `GraphPool`.
+    readout : "sum", "mean" or "max", default "mean"
+        Of the readout, as in `GraphReadout`.
     normalization : "batch" or None, default "batch"
         Batch normalisation of the fully connected layers and, in networks with pooling, of the
         convolutions.
@@ -40,7 +42,7 @@ class Network(nn.Module):
     nodewise : ModuleList of HiddenConvolution and GraphPool
         The layers before the nodes are flattened.
     dense : Sequential
-        From the flattened nodes to the outputs.
+        From the flattened nodes, their readout, or every node by itself, to the outputs.
 
     Shape
     -----
@@ -68,6 +70,7 @@ class Network(nn.Module):
         n_outputs: int,
         weighting: Literal["rank", "signed_visits"] = "rank",
         pooling: Literal["max", "mean"] = "max",
+        readout: Literal["sum", "mean", "max"] = "mean",
         normalization: Literal["batch"] | None = "batch",
         dropout: float = 0.0,
         conv_dropout: float = 0.0,
@@ -83,7 +86,7 @@ class Network(nn.Module):
         width, n_pooled = self.n_channels, 0
         self.nodewise = nn.ModuleList()
         for layer in layers:
-            if isinstance(layer, FullyConnected):
+            if isinstance(layer, FullyConnected | Readout | NodeOutput):
                 break
             level = _level(levels, n_pooled, n_nodes)
             if isinstance(layer, Pooling):
@@ -94,15 +97,14 @@ class Network(nn.Module):
                 convolution = self.make_convolution(width, layer.n_filters, level)
                 width = layer.n_filters
                 self.nodewise.append(HiddenConvolution(convolution, width, norm, conv_dropout))
-        width *= n_nodes
-        dense: list[nn.Module] = [nn.Flatten()]
-        for layer in layers:
-            if isinstance(layer, FullyConnected):
-                dense.append(nn.Linear(width, layer.n_units))
-                dense += [nn.BatchNorm1d(layer.n_units)] if normalization == "batch" else []
-                dense += [nn.ReLU(), nn.Dropout(dropout)]
-                width = layer.n_units
-        dense.append(nn.Linear(width, check_integer(n_outputs, "n_outputs", minimum=1)))
+        if layers and isinstance(layers[-1], NodeOutput):
+            dense = make_node_output(layers[-1], width, n_nodes, n_outputs)
+        elif any(isinstance(layer, Readout) for layer in layers):
+            dense = make_dense(layers, width, n_outputs, normalization, dropout)
+            dense = [GraphReadout(readout), *dense]
+        else:
+            dense = make_dense(layers, width * n_nodes, n_outputs, normalization, dropout)
+            dense = [nn.Flatten(), *dense]
         self.dense = nn.Sequential(*dense)
 
     def make_convolution(self, c_in: int, c_out: int, level: Level) -> nn.Module:
@@ -132,6 +134,36 @@ class Network(nn.Module):
                 x = layer(filled(x, missing))
             missing = None
         return self.dense(filled(x, missing))
+
+
+def make_dense(
+    layers: Sequence[Layer],
+    width: int,
+    n_outputs: int,
+    normalization: str | None,
+    dropout: float,
+) -> list[nn.Module]:
+    """Return the fully connected layers and the linear output that follow `width` values."""
+    dense: list[nn.Module] = []
+    for layer in layers:
+        if isinstance(layer, FullyConnected):
+            dense.append(nn.Linear(width, layer.n_units))
+            dense += [nn.BatchNorm1d(layer.n_units)] if normalization == "batch" else []
+            dense += [nn.ReLU(), nn.Dropout(dropout)]
+            width = layer.n_units
+    return [*dense, nn.Linear(width, check_integer(n_outputs, "n_outputs", minimum=1))]
+
+
+def make_node_output(
+    output: NodeOutput, width: int, n_nodes: int, n_outputs: int
+) -> list[nn.Module]:
+    """Return the linear output of every node, the same weights for all, flattened."""
+    if n_outputs != n_nodes * output.n_values:
+        raise ValueError(
+            f"{output} answers with {output.n_values} value(s) at each of {n_nodes} nodes: y must "
+            f"have {n_nodes * output.n_values} columns, node by node; it has {n_outputs}."
+        )
+    return [nn.Linear(width, output.n_values), nn.Flatten()]
 
 
 class HiddenConvolution(nn.Module):

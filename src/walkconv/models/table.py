@@ -1,5 +1,7 @@
 """The rows of a table as tensors, a batch at a time."""
 
+from typing import Any, Protocol
+
 import numpy as np
 import scipy.sparse as sp
 import torch
@@ -8,6 +10,18 @@ from torch import Tensor
 from walkconv.models.scaling import Scaling
 
 ROWS_AT_ONCE = 128
+
+
+class Batches(Protocol):
+    """Samples that a network takes a batch at a time."""
+
+    device: torch.device
+
+    def __len__(self) -> int: ...
+
+    def batch(self, rows: np.ndarray | slice) -> tuple[Any, ...]:
+        """Return some samples as the arguments of the network."""
+        ...
 
 
 class Table:
@@ -51,7 +65,7 @@ class Table:
 
 
 @torch.inference_mode()
-def predict(network: torch.nn.Module, table: Table, batch_size: int | None = None) -> np.ndarray:
+def predict(network: torch.nn.Module, table: Batches, batch_size: int | None = None) -> np.ndarray:
     """Return the outputs (n_samples, n_outputs) of a network for all rows, float32."""
     batch_size = batch_size or ROWS_AT_ONCE
     network.eval()

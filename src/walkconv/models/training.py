@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from walkconv.models.solvers import SOLVERS
-from walkconv.models.table import Table
+from walkconv.models.table import Batches
 
 BatchLoss = Callable[[Tensor, Tensor], Tensor]
 Score = Callable[[nn.Module], float]
@@ -45,7 +45,7 @@ class Training:
     ----------
     network : Module
         Trained in place.
-    table : Table
+    table : Table or GraphTable
         The training rows.
     batch_loss : callable
         (outputs (m, n_outputs), rows (m,)) -> the loss of those rows of the table.
@@ -68,7 +68,7 @@ class Training:
     def __init__(
         self,
         network: nn.Module,
-        table: Table,
+        table: Batches,
         batch_loss: BatchLoss,
         settings: TrainingSettings,
         randomness: tuple[int, int],

@@ -1,0 +1,52 @@
+"""The two kinds of samples, rows of a table and graphs, and what is made of each."""
+
+from typing import Any
+
+import torch
+from torch import nn
+
+from walkconv._checks import check_integer
+from walkconv.estimators.columns import keep_columns, learn_columns
+from walkconv.estimators.graph_inputs import holds_graphs
+from walkconv.estimators.inputs import refuse_empty_columns
+from walkconv.estimators.settings import Settings, check_settings
+from walkconv.models.encoding import learn_encoding
+from walkconv.models.graph_network import GraphNetwork
+from walkconv.models.graph_table import GraphTable, Walks
+from walkconv.models.table import Table
+
+
+def learn_samples(model: Any, X: Any, settings: Settings, seed: int) -> None:
+    """Learn what comes before any weight: of the columns of a table, or of the nodes of graphs."""
+    if holds_graphs(X):
+        model.encoding_ = learn_encoding(X.tolist())
+        model.scaling_ = None
+        keep_columns(model, None, [])
+    else:
+        model.encoding_ = None
+        refuse_empty_columns(model, X)
+        learn_columns(model, X, settings, seed)
+
+
+def make_table(model: Any, X: Any, device: torch.device) -> Table | GraphTable:
+    """Return checked samples as batches that the networks of a model take."""
+    if model.encoding_ is None:
+        return Table(X, model.scaling_, model.clip, device)
+    return GraphTable(X, model.encoding_, _walks(model), device)
+
+
+def make_graph_network(model: Any) -> nn.Module:
+    """Return a new network for samples that are graphs."""
+    settings = check_settings(model)
+    return GraphNetwork(
+        settings.layers,
+        n_channels=model.encoding_.n_channels,
+        n_outputs=model._n_outputs,
+        n_neighbors=_walks(model).n_neighbors,
+        **settings.network,
+    )
+
+
+def _walks(model: Any) -> Walks:
+    n_neighbors = check_integer(model.n_neighbors, "n_neighbors", minimum=1)
+    return Walks(check_settings(model).layers, n_neighbors, model.n_steps)
