@@ -10,6 +10,7 @@ of the eigenvalues, and smoothness in frequency is locality in space.
 """
 
 import math
+from functools import lru_cache
 
 import numpy as np
 import scipy.sparse as sp
@@ -44,8 +45,7 @@ class FreeSpectralConv(nn.Module):
 
     def __init__(self, c_in: int, c_out: int, graph: sp.csr_array, neighbors: Neighbors):
         super().__init__()
-        _, basis = np.linalg.eigh(normalized_laplacian(graph).toarray())
-        self.register_buffer("basis", _tensor(basis), persistent=False)
+        self.register_buffer("basis", _tensor(eigenvectors(graph)), persistent=False)
         n_weights = self.n_weights(1, 1, neighbors.n_nodes, neighbors.n_neighbors) - 1
         bound = 1 / math.sqrt(c_in)
         self.weight = nn.Parameter(torch.empty(n_weights, c_in, c_out).uniform_(-bound, bound))
@@ -94,6 +94,21 @@ class SmoothSpectralConv(FreeSpectralConv):
     def multipliers(self) -> Tensor:
         """Return theta (n_nodes, c_in, c_out)."""
         return torch.tensordot(self.kernel, self.weight, dims=1)
+
+
+def eigenvectors(graph: sp.csr_array) -> np.ndarray:
+    """Return U (n_nodes, n_nodes), a column for each eigenvalue, in ascending order.
+
+    The last few are remembered: the layers and members of a model share a graph.
+    """
+    return _eigenvectors(normalized_laplacian(graph).toarray().tobytes())
+
+
+@lru_cache(maxsize=4)
+def _eigenvectors(laplacian: bytes) -> np.ndarray:
+    entries = np.frombuffer(laplacian)
+    n_nodes = math.isqrt(len(entries))
+    return np.linalg.eigh(entries.reshape(n_nodes, n_nodes))[1]
 
 
 def spline_kernel(n_nodes: int, n_points: int) -> np.ndarray:
