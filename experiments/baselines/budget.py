@@ -1,15 +1,14 @@
 """How many filters give a network as many weights as another has."""
 
 from dataclasses import replace
-
-from torch import nn
+from typing import Any
 
 from walkconv.models import format_architecture, parse_architecture
 from walkconv.models.architecture import Convolution, FullyConnected
 
 
 def count_weights(
-    convolution: type[nn.Module],
+    convolution: Any,
     architecture: str,
     *,
     n_nodes: int,
@@ -43,9 +42,7 @@ def count_weights(
     return total + (n_places * width + 1) * n_outputs
 
 
-def architecture_at_budget(
-    convolution: type[nn.Module], architecture: str, budget: int, **sizes: int
-) -> str:
+def architecture_at_budget(convolution: Any, architecture: str, budget: int, **sizes: Any) -> str:
     """Return the architecture with so many filters that its weights are nearest to `budget`.
 
     All C layers grow or shrink in proportion; `sizes` are those of `count_weights`.

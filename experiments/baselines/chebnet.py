@@ -37,11 +37,11 @@ class ChebNetConv(ChebConv):
 
     def __init__(self, c_in: int, c_out: int, graph: sp.csr_array, neighbors: Neighbors):
         super().__init__(c_in, c_out, K=neighbors.n_neighbors, node_dim=-2)
-        n_nodes, edges = neighbors.n_nodes, as_edges(adjacency(graph))
+        edge_index, weight = as_edges(adjacency(graph))
         scaled = super().__norm__(
-            edges[0], n_nodes, edges[1], self.normalization, 2.0, torch.float64
+            edge_index, neighbors.n_nodes, weight, self.normalization, 2.0, torch.float64
         )
-        self.step = GraphProduct(as_matrix(*scaled, n_nodes))
+        self.step = GraphProduct(as_matrix(scaled, neighbors.n_nodes))
 
     @staticmethod
     def n_weights(c_in: int, c_out: int, n_nodes: int, n_neighbors: int) -> int:

@@ -1,19 +1,20 @@
 """Estimators that differ from ours in the convolution alone."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from torch import nn
 
 from experiments.baselines.network import BaselineNetwork
 from walkconv import GraphCNNClassifier, GraphCNNRegressor
+from walkconv.estimators.base import GraphCNN
 
 
-class Baseline:
+class Baseline(GraphCNN):
     """What makes one of our estimators a baseline; put before it among the bases."""
 
     convolution: ClassVar[type[nn.Module]]
 
-    def _make_network(self, settings):
+    def _make_network(self, settings: Any) -> BaselineNetwork:
         n_nodes, n_channels = self.scaling_.mean.shape
         return BaselineNetwork(
             self.convolution,

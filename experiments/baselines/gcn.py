@@ -35,10 +35,8 @@ class KipfConv(GCNConv):
 
     def __init__(self, c_in: int, c_out: int, graph: sp.csr_array, neighbors: Neighbors):
         super().__init__(c_in, c_out, normalize=False, node_dim=-2)
-        n_nodes = neighbors.n_nodes
-        self.step = GraphProduct(
-            as_matrix(*gcn_norm(*as_edges(adjacency(graph)), n_nodes), n_nodes)
-        )
+        weighted = gcn_norm(*as_edges(adjacency(graph)), neighbors.n_nodes)
+        self.step = GraphProduct(as_matrix(weighted, neighbors.n_nodes))
 
     @staticmethod
     def n_weights(c_in: int, c_out: int, n_nodes: int, n_neighbors: int) -> int:

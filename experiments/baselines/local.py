@@ -36,6 +36,8 @@ class LocalConv(nn.Module):
     Input (M, n_nodes, c_in), output (M, n_nodes, c_out).
     """
 
+    index: Tensor
+
     def __init__(self, c_in: int, c_out: int, graph: sp.csr_array, neighbors: Neighbors):
         super().__init__()
         n_nodes, n_neighbors = neighbors.index.shape

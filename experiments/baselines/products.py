@@ -22,6 +22,8 @@ class GraphProduct(nn.Module):
     Input and output (M, n_nodes, c).
     """
 
+    matrix: Tensor
+
     def __init__(self, matrix: sp.csr_array):
         super().__init__()
         is_sparse = matrix.nnz <= FEW_ENTRIES * matrix.shape[0] ** 2

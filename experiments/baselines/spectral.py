@@ -43,6 +43,8 @@ class FreeSpectralConv(nn.Module):
     Input (M, n_nodes, c_in), output (M, n_nodes, c_out).
     """
 
+    basis: Tensor
+
     def __init__(self, c_in: int, c_out: int, graph: sp.csr_array, neighbors: Neighbors):
         super().__init__()
         self.register_buffer("basis", _tensor(eigenvectors(graph)), persistent=False)
@@ -80,6 +82,8 @@ class SmoothSpectralConv(FreeSpectralConv):
     weight : Parameter of shape (n_points, c_in, c_out)
     bias : Parameter of shape (c_out,)
     """
+
+    kernel: Tensor
 
     def __init__(self, c_in: int, c_out: int, graph: sp.csr_array, neighbors: Neighbors):
         super().__init__(c_in, c_out, graph, neighbors)
