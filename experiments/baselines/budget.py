@@ -3,8 +3,12 @@
 from dataclasses import replace
 from typing import Any
 
-from walkconv.models import format_architecture, parse_architecture
-from walkconv.models.architecture import Convolution, FullyConnected
+from walkconv.models import (
+    Convolution,
+    FullyConnected,
+    format_architecture,
+    parse_architecture,
+)
 
 
 def count_weights(

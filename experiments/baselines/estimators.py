@@ -1,41 +1,47 @@
 """Estimators that differ from ours in the convolution alone."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 from torch import nn
 
-from experiments.baselines.network import BaselineNetwork
 from walkconv import GraphCNNClassifier, GraphCNNRegressor
-from walkconv.estimators.base import GraphCNN
+from walkconv.models import Level, Network, parse_architecture
+
+KINDS = {"classification": GraphCNNClassifier, "regression": GraphCNNRegressor}
 
 
-class Baseline(GraphCNN):
-    """What makes one of our estimators a baseline; put before it among the bases."""
+def estimators_with(convolution: Any) -> dict[str, type]:
+    """Return the classifier and the regressor, by task, whose C layers are of another kind.
 
-    convolution: ClassVar[type[nn.Module]]
+    Parameters
+    ----------
+    convolution : type
+        A module made from (c_in, c_out, graph, neighbors), the last two those of the level on
+        which it stands. Everything else, pooling and training too, is ours.
+    """
 
-    def _make_network(self, settings: Any) -> BaselineNetwork:
-        n_nodes, n_channels = self.scaling_.mean.shape
+    class BaselineNetwork(Network):
+        """Our network with another convolution in it."""
+
+        def make_convolution(self, c_in: int, c_out: int, level: Level) -> nn.Module:
+            return convolution(c_in, c_out, level.graph, level.neighbors)
+
+    def make_network(self: Any, n_nodes: int, n_channels: int, n_outputs: int) -> nn.Module:
+        """Return a new network, untrained."""
         return BaselineNetwork(
-            self.convolution,
-            self.graph_,
-            settings.layers,
-            self.neighbors_,
+            parse_architecture(self.architecture),
+            self.levels_,
             n_nodes=n_nodes,
             n_channels=n_channels,
-            n_outputs=self._n_outputs,
-            **settings.network,
+            n_outputs=n_outputs,
+            pooling=self.pooling,
+            normalization=self.normalization,
+            dropout=self.dropout,
+            conv_dropout=self.conv_dropout,
         )
 
-
-def estimators_with(convolution: type[nn.Module]) -> dict[str, type]:
-    """Return the classifier and the regressor, by task, that use a convolution."""
-    kinds = {"classification": GraphCNNClassifier, "regression": GraphCNNRegressor}
+    body = {"make_network": make_network, "__doc__": convolution.__doc__}
     return {
-        task: type(
-            convolution.__name__ + kind.__name__.removeprefix("GraphCNN"),
-            (Baseline, kind),
-            {"convolution": convolution, "__doc__": convolution.__doc__},
-        )
-        for task, kind in kinds.items()
+        task: type(convolution.__name__ + kind.__name__.removeprefix("GraphCNN"), (kind,), body)
+        for task, kind in KINDS.items()
     }

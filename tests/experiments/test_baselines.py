@@ -7,7 +7,7 @@ import torch
 from sklearn.base import clone
 
 from walkconv import GraphConv, grid_graph, select_neighbors
-from walkconv.models import Network, parse_architecture
+from walkconv.models import Network, build_levels, parse_architecture
 
 pytest.importorskip("torch_geometric")
 
@@ -207,8 +207,9 @@ def test_weights_are_counted(name, normalization, rng):
 
 def test_a_budget_is_met_by_the_number_of_filters():
     sizes = {"n_nodes": 717, "n_neighbors": 6, "n_outputs": 10}
-    grid = select_neighbors(grid_graph((717,)), n_neighbors=6, n_steps=3)
-    ours = Network(parse_architecture("C20"), grid, n_nodes=717, n_outputs=10)
+    layers = parse_architecture("C20")
+    levels = build_levels(grid_graph((717,)), layers, n_neighbors=6, n_steps=3)
+    ours = Network(layers, levels, n_nodes=717, n_outputs=10)
     budget = sum(parameter.numel() for parameter in ours.parameters())
     assert budget == 143_550
     for name in ("spectral", "chebnet", "gcn", "dcnn"):
@@ -235,6 +236,25 @@ def test_estimators_learn_and_bridge_missing_values(name, rng):
     assert classifier.score(X, labels) > 0.8
     X[rng.random(X.shape) < 0.1] = np.nan
     assert np.isfinite(clone(model).fit(X, y).predict(X)).all()
+
+
+@pytest.mark.parametrize("name", CONVOLUTIONS)
+def test_convolutions_after_a_pooling_stand_on_the_coarser_graph(name, rng):
+    torch.set_default_dtype(torch.float32)
+    X = rng.normal(size=(60, 12)).cumsum(axis=1)
+    kind = BASELINES[name]["regression"]
+    model = kind("C2-P3-C4-P2-FC3", n_neighbors=4, n_members=1, max_iter=1, random_state=0)
+    model.fit(X, X[:, 4])
+    first, second = model.module_.convolutions
+    assert type(first) is type(second) is CONVOLUTIONS[name]
+    n_nodes, n_fewer, n_fewest = (level.n_nodes for level in model.levels_)
+    assert n_nodes == 12 > n_fewer > n_fewest
+    assert model.module_.dense[1].in_features == 4 * n_fewest
+    shape = second(torch.zeros(5, n_fewer, 2)).shape
+    assert shape == (5, n_fewer, 4)
+    for layer, size, c_in in ((first, n_nodes, 1), (second, n_fewer, 2)):
+        n_weights = CONVOLUTIONS[name].n_weights(c_in, 2 * c_in, size, min(4, size))
+        assert sum(parameter.numel() for parameter in layer.parameters()) == n_weights
 
 
 def test_the_supervised_graph_serves_a_baseline_too(rng):
