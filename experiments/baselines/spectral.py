@@ -84,11 +84,18 @@ class SmoothSpectralConv(FreeSpectralConv):
     """
 
     kernel: Tensor
+    pieces: Tensor | None
 
     def __init__(self, c_in: int, c_out: int, graph: sp.csr_array, neighbors: Neighbors):
         super().__init__(c_in, c_out, graph, neighbors)
         kernel = spline_kernel(neighbors.n_nodes, neighbors.n_neighbors)
         self.register_buffer("kernel", _tensor(kernel), persistent=False)
+        # There and back through the spectrum costs c_in + c_out products with a matrix.
+        is_cheaper = neighbors.n_neighbors * c_in < c_in + c_out
+        pieces = spline_pieces(eigenvectors(graph), kernel) if is_cheaper else None
+        self.register_buffer(
+            "pieces", None if pieces is None else _tensor(pieces), persistent=False
+        )
 
     @staticmethod
     def n_weights(c_in: int, c_out: int, n_nodes: int, n_neighbors: int) -> int:
@@ -98,6 +105,20 @@ class SmoothSpectralConv(FreeSpectralConv):
     def multipliers(self) -> Tensor:
         """Return theta (n_nodes, c_in, c_out)."""
         return torch.tensordot(self.kernel, self.weight, dims=1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return the filtered signals: ``sum_q (U diag(K_q) U^T) x alpha_q`` where that is less."""
+        if self.pieces is None:
+            return super().forward(x)
+        n_samples, n_nodes, c_in = x.shape
+        parts = self.pieces @ x.transpose(0, 1).reshape(n_nodes, n_samples * c_in)
+        parts = parts.view(-1, n_nodes, n_samples, c_in).permute(2, 1, 0, 3)  # (M, nodes, q, c_in)
+        return parts.flatten(2) @ self.weight.flatten(0, 1) + self.bias
+
+
+def spline_pieces(basis: np.ndarray, kernel: np.ndarray) -> np.ndarray:
+    """Return ``U diag(K_q) U^T`` of all splines, stacked: (n_points * n_nodes, n_nodes)."""
+    return np.concatenate([(basis * spline) @ basis.T for spline in kernel.T])
 
 
 def eigenvectors(graph: sp.csr_array) -> np.ndarray:

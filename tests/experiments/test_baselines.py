@@ -115,6 +115,15 @@ def test_spectral_filters_equal_their_formula(make, x, lopsided, name):
         torch.testing.assert_close(layer(x)[:, :, [f]], sum(parts) + layer.bias[f])
 
 
+def test_either_way_through_the_spectrum_is_the_same(make, x):
+    narrow, wide = make("spectral", c_out=6), make("spectral", c_out=7)
+    assert narrow.pieces is None
+    assert wide.pieces.shape == (4 * 5, 5)
+    by_pieces = wide(x)
+    wide.pieces = None
+    torch.testing.assert_close(by_pieces, wide(x))
+
+
 @pytest.mark.parametrize("n_points", [1, 2, 3, 4, 9])
 def test_splines_sum_to_one_and_are_local(n_points):
     kernel = spline_kernel(50, n_points)
