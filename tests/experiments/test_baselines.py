@@ -14,7 +14,7 @@ pytest.importorskip("torch_geometric")
 from torch_geometric.nn import ChebConv, GCNConv
 
 from experiments.baselines import BASELINES, CONVOLUTIONS, architecture_at_budget, count_weights
-from experiments.baselines.edges import as_edges
+from experiments.baselines.edges import as_edges, as_matrix
 from experiments.baselines.laplacian import adjacency, normalized_laplacian
 from experiments.baselines.products import GraphProduct
 from experiments.baselines.spectral import spline_kernel
@@ -75,6 +75,15 @@ def test_signs_directions_and_loops_leave_the_laplacian_symmetric(lopsided):
     assert values.min() > -1e-12
     assert values.max() < 2 + 1e-12
     assert lopsided[0, 2] == -2  # the graph given is left as it was
+
+
+def test_a_message_goes_from_the_first_node_of_an_edge_to_the_second(lopsided):
+    edge_index, weight = as_edges(lopsided)
+    assert edge_index[:, weight == -2].tolist() == [[0, 2], [2, 0]]
+    assert as_matrix((edge_index, weight), 5)[3, 0] == lopsided[0, 3] == 1
+    np.testing.assert_array_equal(
+        as_matrix((edge_index, weight), 5).toarray(), lopsided.toarray().T
+    )
 
 
 @pytest.mark.parametrize("n_nodes", [5, 40])
