@@ -1,6 +1,6 @@
 # Two commands start everything: `make demo` and `make test`. Each sets itself up.
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-fast check format pictures bench-conv clean
+.PHONY: help install demo test test-fast check format pictures figures bench-conv clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -42,6 +42,9 @@ format: install ## format the code and mend what ruff can mend
 pictures: install ## draw the pictures of the README anew
 	$(BIN)/python docs/pictures/neighborhoods.py
 	$(BIN)/python docs/pictures/groups.py
+
+figures: install ## draw the paper's figures anew, from the library, the data and the records
+	$(BIN)/python -m experiments.figures
 
 bench-conv: $(BENCH_READY) ## time the convolution beside the usual ways
 	$(BIN)/python benchmarks/bench_conv.py

@@ -9,6 +9,7 @@ from .conv import show_config as show_config
 from .estimators import GraphCNNClassifier as GraphCNNClassifier
 from .estimators import GraphCNNRegressor as GraphCNNRegressor
 from .estimators import load as load
+from .estimators import supervised_graph as supervised_graph
 from .graphs import correlation_graph as correlation_graph
 from .graphs import graph_from_edges as graph_from_edges
 from .graphs import grid_graph as grid_graph

@@ -50,7 +50,7 @@ def test_every_form_of_table_gives_the_same_predictions(regressor, sparse_table,
     np.testing.assert_allclose(regressor.fit(X, y).predict(X), expected, rtol=1e-3)
 
 
-@pytest.mark.parametrize("graph", ["correlation", "knn", "heat_kernel"])
+@pytest.mark.parametrize("graph", ["correlation", "knn", "heat_kernel", "supervised"])
 def test_every_learner_finds_the_same_graph_in_sparse_rows(regressor, sparse_table, graph):
     y = sparse_table[:, 0]
     regressor.set_params(graph=graph, max_iter=1)
@@ -59,7 +59,7 @@ def test_every_learner_finds_the_same_graph_in_sparse_rows(regressor, sparse_tab
     np.testing.assert_array_equal(dense, sparse)
 
 
-@pytest.mark.parametrize("graph", ["correlation", "knn", "heat_kernel"])
+@pytest.mark.parametrize("graph", ["correlation", "knn", "heat_kernel", "supervised"])
 def test_learners_do_not_depend_on_units(regressor, table, values, graph):
     regressor.set_params(graph=graph, max_iter=1)
     moved = table * 10.0 ** np.arange(7) + 50

@@ -3,5 +3,6 @@
 from .classifier import GraphCNNClassifier
 from .loading import load
 from .regressor import GraphCNNRegressor
+from .supervised import supervised_graph
 
-__all__ = ["GraphCNNClassifier", "GraphCNNRegressor", "load"]
+__all__ = ["GraphCNNClassifier", "GraphCNNRegressor", "load", "supervised_graph"]

@@ -78,7 +78,7 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
         if validation is None and self.early_stopping:
             rows, validation = self._split(rows, seed)
         if not is_warm:
-            learn_samples(self, rows.X, settings, seed)
+            learn_samples(self, rows, settings, seed)
         networks = self._make_networks(settings, seed, is_warm=is_warm)
         trainings = self._make_trainings(networks, rows, validation, settings, seed)
         if checkpoint is not None:

@@ -26,10 +26,11 @@ class GraphCNNClassifier(ClassifierMixin, GraphCNN):
         ``FC128`` a fully connected layer of 128 units, ``P4`` pooling over groups of 4 related
         columns, ``P2x2`` over the blocks of a grid, ``G`` the mean over all nodes. "" is
         logistic regression. Samples that are graphs need a G before the FC layers.
-    graph : "correlation", "knn", "heat_kernel", None or a graph, default "correlation"
-        How the columns are related: learned in `fit` from the training rows (`correlation_graph`,
-        `knn_graph`, `heat_kernel_graph`), or known, in any form `as_graph` takes. Where both the
-        graph and X have names, they are matched. Unused, and None will do, without C and P layers.
+    graph : "correlation", "knn", "heat_kernel", "supervised", None or a graph
+        How the columns are related, "correlation" by default: learned in `fit` from the training
+        rows (`correlation_graph`, `knn_graph`, `heat_kernel_graph`, `supervised_graph`), or
+        known, in any form `as_graph` takes. Where both the graph and X have names, they are
+        matched. Unused, and None will do, without C and P layers.
     n_neighbors : int, default 9
         Neighbours of each column, itself included: the paper's p. All columns where there are
         fewer.

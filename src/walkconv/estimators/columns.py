@@ -1,24 +1,31 @@
 """What is learned about the columns before any weight: scaling, graph, levels."""
 
+from dataclasses import replace
 from typing import Any
 
 from walkconv.estimators.graph_source import find_graph
+from walkconv.estimators.inputs import Rows
 from walkconv.estimators.settings import Settings
+from walkconv.estimators.teacher import TEACHER, TEACHING
 from walkconv.models.hierarchy import Level, build_levels
 from walkconv.models.scaling import learn_scaling, no_scaling
 
 
-def learn_columns(model: Any, X: Any, settings: Settings, seed: int) -> None:
-    """Learn the columns of X (n_samples, n_nodes[, n_channels]) for a model.
+def learn_columns(model: Any, rows: Rows, settings: Settings, seed: int) -> None:
+    """Learn the columns of the training rows for a model.
 
     The graph and the levels are found where the architecture has C or P layers; `seed` decides
-    ties by chance.
+    ties by chance, and the weights of the network that a supervised graph is read from.
     """
-    model.scaling_ = learn_scaling(X) if model.standardize else no_scaling(X)
+    model.scaling_ = learn_scaling(rows.X) if model.standardize else no_scaling(rows.X)
     graph, levels = None, []
     if settings.needs_graph:
         names = getattr(model, "feature_names_in_", None)
-        graph = find_graph(model.graph, X, model.scaling_, names)
+        weighted = replace(rows, weight=model._loss_weight(rows))
+        teacher = type(model)(
+            TEACHER, graph=None, device=model.device, random_state=seed, **TEACHING
+        )
+        graph = find_graph(model.graph, weighted, model.scaling_, names, teacher)
         levels = build_levels(
             graph,
             settings.layers,

@@ -7,6 +7,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from walkconv._adapters import FORMS, as_graph
+from walkconv.estimators.inputs import Rows
+from walkconv.estimators.teacher import graph_of_uses
 from walkconv.graphs import correlation_graph, heat_kernel_graph, knn_graph
 from walkconv.models.scaling import Scaling
 
@@ -16,55 +18,69 @@ KEPT_EDGES = 128
 NEAREST = 10
 
 
-def _correlation(X: Any, scaling: Scaling) -> sp.csr_array:
-    table = X if _is_plain(X) else scaled_columns(X, scaling)
-    n_edges = KEPT_EDGES if table.shape[1] > MANY_NODES else None
+def _correlation(rows: Rows, scaling: Scaling, teacher: Any) -> sp.csr_array:
+    table = rows.X if _is_plain(rows.X) else scaled_columns(rows.X, scaling)
     with warnings.catch_warnings():
         # A constant column is harmless here: it is scaled to zero and keeps to itself.
         warnings.filterwarnings("ignore", message=r"\d+ constant column")
-        return correlation_graph(table, n_edges=n_edges)
+        return correlation_graph(table, n_edges=_kept_edges(rows))
 
 
-def _knn(X: Any, scaling: Scaling) -> sp.csr_array:
-    table = scaled_columns(X, scaling)
+def _knn(rows: Rows, scaling: Scaling, teacher: Any) -> sp.csr_array:
+    table = scaled_columns(rows.X, scaling)
     return knn_graph(table, n_neighbors=min(NEAREST, table.shape[1] - 1))
 
 
-def _heat_kernel(X: Any, scaling: Scaling) -> sp.csr_array:
-    table = scaled_columns(X, scaling)
-    return heat_kernel_graph(table, n_edges=KEPT_EDGES if table.shape[1] > MANY_NODES else None)
+def _heat_kernel(rows: Rows, scaling: Scaling, teacher: Any) -> sp.csr_array:
+    return heat_kernel_graph(scaled_columns(rows.X, scaling), n_edges=_kept_edges(rows))
 
 
-LEARNERS = {"correlation": _correlation, "knn": _knn, "heat_kernel": _heat_kernel}
+def _supervised(rows: Rows, scaling: Scaling, teacher: Any) -> sp.csr_array:
+    return graph_of_uses(teacher, rows.X, rows.y, rows.weight, n_edges=_kept_edges(rows))
 
 
-def find_graph(graph: Any, X: Any, scaling: Scaling, names: Any) -> sp.csr_array:
-    """Return the graph of the columns of X: learned from its rows, or the one that was given.
+LEARNERS = {
+    "correlation": _correlation,
+    "knn": _knn,
+    "heat_kernel": _heat_kernel,
+    "supervised": _supervised,
+}
+
+
+def find_graph(graph: Any, rows: Rows, scaling: Scaling, names: Any, teacher: Any) -> sp.csr_array:
+    """Return the graph of the columns: learned from the training rows, or the one that was given.
 
     Parameters
     ----------
     graph
         Name of a learner, or any form `as_graph` takes.
-    X : ndarray of shape (n_samples, n_nodes[, n_channels]) or CSR
-        The training rows.
+    rows : Rows
+        The training rows, with the weight that each has in the loss.
     scaling : Scaling
-        Of X.
+        Of their columns.
     names : array of str or None
         Names of the columns.
+    teacher : GraphCNN
+        A model without C layers, not fitted yet, for the graph that is learned from y too.
 
     Returns
     -------
     csr_array of shape (n_nodes, n_nodes)
     """
-    n_nodes = X.shape[1]
+    n_nodes = rows.X.shape[1]
     if isinstance(graph, str) and graph in LEARNERS:
-        return sp.csr_array(np.eye(1)) if n_nodes == 1 else LEARNERS[graph](X, scaling)
+        return sp.csr_array(np.eye(1)) if n_nodes == 1 else LEARNERS[graph](rows, scaling, teacher)
     if graph is None or isinstance(graph, str | bytes):
         learners = ", ".join(repr(name) for name in LEARNERS)
         raise ValueError(
             f"An architecture with C layers needs a graph: {learners}, or {FORMS}; got {graph!r}."
         )
     return as_graph(graph, names=_order(graph, names, n_nodes), n_nodes=n_nodes)
+
+
+def _kept_edges(rows: Rows) -> int | None:
+    """Return how many edges of a column to keep; all where there are not too many columns."""
+    return KEPT_EDGES if rows.X.shape[1] > MANY_NODES else None
 
 
 def scaled_columns(X: Any, scaling: Scaling) -> np.ndarray:

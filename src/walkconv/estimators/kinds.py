@@ -8,7 +8,7 @@ from torch import nn
 from walkconv._checks import check_integer
 from walkconv.estimators.columns import keep_columns, learn_columns
 from walkconv.estimators.graph_inputs import holds_graphs
-from walkconv.estimators.inputs import refuse_empty_columns
+from walkconv.estimators.inputs import Rows, refuse_empty_columns
 from walkconv.estimators.settings import Settings, check_settings
 from walkconv.models.encoding import learn_encoding
 from walkconv.models.graph_network import GraphNetwork
@@ -16,16 +16,16 @@ from walkconv.models.graph_table import GraphTable, Walks
 from walkconv.models.table import Table
 
 
-def learn_samples(model: Any, X: Any, settings: Settings, seed: int) -> None:
+def learn_samples(model: Any, rows: Rows, settings: Settings, seed: int) -> None:
     """Learn what comes before any weight: of the columns of a table, or of the nodes of graphs."""
-    if holds_graphs(X):
-        model.encoding_ = learn_encoding(X.tolist())
+    if holds_graphs(rows.X):
+        model.encoding_ = learn_encoding(rows.X.tolist())
         model.scaling_ = None
         keep_columns(model, None, [])
     else:
         model.encoding_ = None
-        refuse_empty_columns(model, X)
-        learn_columns(model, X, settings, seed)
+        refuse_empty_columns(model, rows.X)
+        learn_columns(model, rows, settings, seed)
 
 
 def make_table(model: Any, X: Any, device: torch.device) -> Table | GraphTable:

@@ -1,0 +1,125 @@
+"""Figure 3, right: the squared correlation on the test rows of a Merck set, epoch by epoch.
+
+It is drawn from the records of the paper's protocol, of which it reads this much:
+
+    {"row": "c10", "seed": 0, "history": [{"member": 0, "epoch": 1, "test": 0.21}, ...]}
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from experiments.figures.style import INK, QUIET, panels, spread
+from experiments.records import RESULTS, read_record, record_path
+from experiments.rows import Row, read_rows
+
+MERCK_SET, PROTOCOL = "METAB", "paper"
+TWINS = ("-random", "-p1")
+"""Rows that differ from another in the graph alone; the tables have them."""
+OURS = ("#0b4f5c", "#2f8f9e", "#7cc0ca")
+CONNECTED = (INK, QUIET)
+OTHERS = ("#d55e00", "#8a4f9e", "#e0a100", "#c2578a", "#6b8e23", "#a0522d")
+
+
+@dataclass(frozen=True)
+class Curve:
+    """How a method did, epoch by epoch.
+
+    Attributes
+    ----------
+    row : Row
+    scores : ndarray of shape (n_seeds, n_epochs)
+    """
+
+    row: Row
+    scores: np.ndarray
+
+    @property
+    def family(self) -> tuple[str, ...]:
+        """The colours of its kind: ours, fully connected, or another's convolution."""
+        if self.row.method != "network":
+            return OTHERS
+        return OURS if "C" in self._architecture.replace("FC", "") else CONNECTED
+
+    @property
+    def _architecture(self) -> str:
+        return self.row.settings[PROTOCOL]["architecture"]
+
+
+def read_curves(folder: Path = RESULTS) -> list[Curve]:
+    """Return a curve for every network of the table that has records, in the table's order."""
+    curves = []
+    for row in read_rows("merck"):
+        if PROTOCOL not in row.settings or row.key.endswith(TWINS):
+            continue
+        paths = [
+            record_path(row, PROTOCOL, seed, merck_set=MERCK_SET, folder=folder)
+            for seed in row.seeds[PROTOCOL]
+        ]
+        found = [_scores(record) for record in map(read_record, paths) if record is not None]
+        found = [scores for scores in found if scores]
+        if found:
+            n_epochs = min(map(len, found))
+            curves.append(Curve(row, np.array([scores[:n_epochs] for scores in found])))
+    return curves
+
+
+def draw() -> Figure:
+    """Return the figure; it needs records of the paper's protocol."""
+    curves = read_curves()
+    if not curves:
+        raise FileNotFoundError("There is no record of it yet. Run `make reproduce-merck`.")
+    return draw_curves(curves)
+
+
+def draw_curves(curves: list[Curve]) -> Figure:
+    """Return the figure of some curves: means over the seeds, from the lowest to the highest."""
+    figure, axes = panels(1, 1, (7.6, 4.7))
+    panel = axes[0, 0]
+    used: dict[tuple[str, ...], int] = {}
+    colors = []
+    for curve in curves:
+        place = used[curve.family] = used.get(curve.family, -1) + 1
+        colors.append(curve.family[place % len(curve.family)])
+        epochs = np.arange(1, curve.scores.shape[1] + 1)
+        low, high = curve.scores.min(axis=0), curve.scores.max(axis=0)
+        panel.fill_between(epochs, low, high, color=colors[-1], alpha=0.12, linewidth=0)
+        style = "--" if curve.family is CONNECTED else "-"
+        panel.plot(epochs, curve.scores.mean(axis=0), style, color=colors[-1], linewidth=1.9)
+    panel.set_xlabel("epoch")
+    panel.set_ylabel("squared correlation, test rows")
+    panel.set_title(f"{MERCK_SET}, the paper's protocol")
+    panel.grid(axis="y", color="#eceff2", linewidth=0.8)
+    panel.set_axisbelow(True)
+    panel.set_xlim(1, max(curve.scores.shape[1] for curve in curves))
+    _name(panel, curves, colors)
+    return figure
+
+
+def _name(panel: Axes, curves: list[Curve], colors: list[str]) -> None:
+    """Write the name of each curve at its end, none over another."""
+    bottom, top = panel.get_ylim()
+    ends = [curve.scores.mean(axis=0)[-1] for curve in curves]
+    places = spread(ends, gap=0.055 * (top - bottom), highest=top)
+    for curve, end, place, color in zip(curves, ends, places, colors, strict=True):
+        panel.annotate(
+            curve.row.name.split(",")[0],
+            xy=(curve.scores.shape[1], end),
+            xytext=(1.04, (place - bottom) / (top - bottom)),
+            textcoords="axes fraction",
+            color=color,
+            va="center",
+            arrowprops={"arrowstyle": "-", "color": color, "linewidth": 0.7, "relpos": (0, 0.5)},
+            annotation_clip=False,
+        )
+    panel.set_ylim(bottom, top)
+
+
+def _scores(record: dict[str, Any]) -> list[float]:
+    """Return the test score of every epoch of the first member."""
+    epochs = [epoch for epoch in record["history"] if epoch.get("member", 0) == 0]
+    return [epoch["test"] for epoch in epochs if "test" in epoch]
