@@ -30,7 +30,7 @@ class Fitted:
         One record for each epoch.
     """
 
-    predict: Callable[[np.ndarray], np.ndarray]
+    predict: Callable[[np.ndarray], Any]
     n_parameters: int | None = None
     history: list[dict[str, Any]] = field(default_factory=list)
 

@@ -29,6 +29,7 @@ import numpy as np
 import torch
 
 from benchmarks.machine import provenance
+from experiments.averages import write_average
 from experiments.data import Data, load_data
 from experiments.methods import METHODS, Run, prepare
 from experiments.records import RESULTS, read_record, record_path, write_record
@@ -95,6 +96,8 @@ def main(arguments: list[str] | None = None) -> int:
             print(f"{task}  failed\n{traceback.format_exc()}", flush=True)
         else:
             print(f"{task}  {record['score']:.4f}  {record['seconds']:.0f} s", flush=True)
+            if not (asked.smoke or asked.validate):
+                write_average(task.row, task.protocol, task.merck_set)
     return int(n_failed > 0)
 
 
