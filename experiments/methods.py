@@ -64,18 +64,30 @@ def prepare(data: Data, settings: dict[str, Any]) -> tuple[Data, dict[str, Any]]
 
 
 def fit_network(data: Data, settings: dict[str, Any], run: Run) -> Fitted:
-    """Fit a Graph CNN; without C layers it is a fully connected network or a linear model."""
+    """Fit a Graph CNN; without C layers it is a fully connected network or a linear model.
+
+    The setting `convolution` takes another method's in the place of ours, by its name in
+    `experiments.baselines`; the training is the same.
+    """
     rest = dict(settings)
+    kind = _network_kind(rest.pop("convolution", None), data.task)
     if rest.get("graph") == "random":
         n_nodes, n_neighbors = data.X_train.shape[1], rest["n_neighbors"]
         rest["graph"] = random_graph(n_nodes, n_neighbors=n_neighbors, seed=run.seed)
-    kind = GraphCNNClassifier if data.task == "classification" else GraphCNNRegressor
     model = kind(**rest, random_state=run.seed, checkpoint=run.checkpoint, device="cpu")
     watch = None
     if run.watches_test:
         watch = lambda fitted: {"test": data.score(fitted.predict(data.X_test))}  # noqa: E731
     model.fit(data.X_train, data.y_train, after_epoch=watch)
     return Fitted(model.predict, model.n_parameters_, model.history_)
+
+
+def _network_kind(convolution: str | None, task: str) -> Any:
+    if convolution is not None:
+        from experiments.baselines import BASELINES
+
+        return BASELINES[convolution][task]
+    return GraphCNNClassifier if task == "classification" else GraphCNNRegressor
 
 
 def random_graph(n_nodes: int, *, n_neighbors: int, seed: int) -> sp.csr_array:
