@@ -12,6 +12,8 @@ chosen: it holds back training rows, scores them instead of the test rows, and k
 """
 
 import argparse
+import hashlib
+import json
 import os
 import sys
 import tempfile
@@ -175,10 +177,11 @@ def _machine() -> dict[str, Any]:
 
 
 def _unfinished(task: Task) -> Path:
-    """Return the file that follows an unfinished training."""
+    """Return the file that follows an unfinished training; other settings have another."""
     UNFINISHED.mkdir(exist_ok=True)
-    parts = task.path.relative_to(RESULTS).with_suffix(".safetensors").parts
-    return UNFINISHED / "-".join(parts)
+    settings = hashlib.sha256(json.dumps(task.settings, sort_keys=True).encode()).hexdigest()
+    parts = task.path.relative_to(RESULTS).with_suffix("").parts
+    return UNFINISHED / f"{'-'.join(parts)}.{settings[:8]}.safetensors"
 
 
 def _check_parameters(task: Task, n_parameters: int | None) -> None:
