@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from sklearn.linear_model import LinearRegression, RidgeCV
 
 from experiments.data import Data
 from experiments.preparation import STEPS
-from walkconv import GraphCNNClassifier, GraphCNNRegressor
+from walkconv import GraphCNNClassifier, GraphCNNRegressor, grid_graph
 
 
 @dataclass(frozen=True)
@@ -63,18 +64,23 @@ def prepare(data: Data, settings: dict[str, Any]) -> tuple[Data, dict[str, Any]]
     return data, rest
 
 
-def fit_network(data: Data, settings: dict[str, Any], run: Run) -> Fitted:
+def fit_network(
+    data: Data, settings: dict[str, Any], run: Run, *, convolution: str | None = None
+) -> Fitted:
     """Fit a Graph CNN; without C layers it is a fully connected network or a linear model.
 
-    The setting `convolution` takes another method's in the place of ours, by its name in
-    `experiments.baselines`; the training is the same.
+    `convolution` names one of `experiments.baselines` to take the place of ours; the training is
+    the same.
     """
     rest = dict(settings)
-    kind = _network_kind(rest.pop("convolution", None), data.task)
     if rest.get("graph") == "random":
         n_nodes, n_neighbors = data.X_train.shape[1], rest["n_neighbors"]
         rest["graph"] = random_graph(n_nodes, n_neighbors=n_neighbors, seed=run.seed)
-    model = kind(**rest, random_state=run.seed, checkpoint=run.checkpoint, device="cpu")
+    elif rest.get("graph") == "grid":
+        rest["graph"] = grid_graph(data.shape)
+    model = _network_kind(convolution, data.task)(
+        **rest, random_state=run.seed, checkpoint=run.checkpoint, device="cpu"
+    )
     watch = None
     if run.watches_test:
         watch = lambda fitted: {"test": data.score(fitted.predict(data.X_test))}  # noqa: E731
@@ -132,8 +138,10 @@ def fit_boosting(data: Data, settings: dict[str, Any], run: Run) -> Fitted:
     return Fitted(model.fit(data.X_train, data.y_train).predict)
 
 
+CONVOLUTIONS = ("spectral", "spectral-free", "chebnet", "gcn", "dcnn", "local")
 METHODS: dict[str, Callable[[Data, dict[str, Any], Run], Fitted]] = {
     "network": fit_network,
+    **{name: partial(fit_network, convolution=name) for name in CONVOLUTIONS},
     "ols": fit_ols,
     "ridge": fit_ridge,
     "forest": fit_forest,

@@ -11,6 +11,8 @@ from typing import Any
 
 CONFIGS = Path(__file__).parent / "configs"
 PROTOCOLS = ("sound", "paper")
+NO_NETWORKS = {"ols", "ridge", "forest", "boosting"}
+"""Methods that what the networks of a table share is not meant for."""
 
 
 @dataclass(frozen=True)
@@ -63,8 +65,7 @@ def _read_row(table: str, key: str, shared: dict[str, Any]) -> Row:
     settings, seeds = {}, {}
     for protocol in PROTOCOLS:
         if protocol in own:
-            # What the rows of a table share is meant for networks; other methods have other words.
-            usual = shared[protocol].get("network", {}) if method == "network" else {}
+            usual = {} if method in NO_NETWORKS else shared[protocol]["network"]
             merged = usual | own.get("settings", {}) | own[protocol]
             seeds[protocol] = tuple(merged.pop("seeds", shared[protocol]["seeds"]))
             settings[protocol] = {name: _or_none(value) for name, value in merged.items()}
