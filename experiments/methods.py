@@ -13,6 +13,7 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import LinearRegression, RidgeCV
 
 from experiments.data import Data
+from experiments.image import ImageCNNClassifier
 from experiments.preparation import STEPS
 from walkconv import GraphCNNClassifier, GraphCNNRegressor, grid_graph
 
@@ -69,8 +70,8 @@ def fit_network(
 ) -> Fitted:
     """Fit a Graph CNN; without C layers it is a fully connected network or a linear model.
 
-    `convolution` names one of `experiments.baselines` to take the place of ours; the training is
-    the same.
+    `convolution` names another to take the place of ours: one of `experiments.baselines`, or
+    "image" for that of a regular CNN. The training is the same.
     """
     rest = dict(settings)
     if rest.get("graph") == "random":
@@ -89,6 +90,8 @@ def fit_network(
 
 
 def _network_kind(convolution: str | None, task: str) -> Any:
+    if convolution == "image":
+        return ImageCNNClassifier
     if convolution is not None:
         from experiments.baselines import BASELINES
 
@@ -138,7 +141,7 @@ def fit_boosting(data: Data, settings: dict[str, Any], run: Run) -> Fitted:
     return Fitted(model.fit(data.X_train, data.y_train).predict)
 
 
-CONVOLUTIONS = ("spectral", "spectral-free", "chebnet", "gcn", "dcnn", "local")
+CONVOLUTIONS = ("spectral", "spectral-free", "chebnet", "gcn", "dcnn", "local", "image")
 METHODS: dict[str, Callable[[Data, dict[str, Any], Run], Fitted]] = {
     "network": fit_network,
     **{name: partial(fit_network, convolution=name) for name in CONVOLUTIONS},

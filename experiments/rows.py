@@ -25,8 +25,8 @@ class Row:
         Folder and name of its file.
     name, method : str
         As the tables print it, and who computes it: a name in `methods.METHODS`.
-    paper : float or None
-        The paper's number, where it has one.
+    paper : float, str or None
+        The paper's number, where it has one, or what it says of it.
     parameters : int or None
         Weights that the network must have, where that is known beforehand.
     settings : dict of str to dict
@@ -39,7 +39,7 @@ class Row:
     key: str
     name: str
     method: str = "network"
-    paper: float | None = None
+    paper: float | str | None = None
     parameters: int | None = None
     settings: dict[str, dict[str, Any]] = field(default_factory=dict)
     seeds: dict[str, tuple[int, ...]] = field(default_factory=dict)
