@@ -1,5 +1,6 @@
 """Who computes a row: every method takes the data and its settings and returns what it learned."""
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -82,11 +83,24 @@ def fit_network(
     model = _network_kind(convolution, data.task)(
         **rest, random_state=run.seed, checkpoint=run.checkpoint, device="cpu"
     )
-    watch = None
-    if run.watches_test:
-        watch = lambda fitted: {"test": data.score(fitted.predict(data.X_test))}  # noqa: E731
-    model.fit(data.X_train, data.y_train, after_epoch=watch)
+    watch = _Watch(data, run)
+    model.fit(data.X_train, data.y_train, after_epoch=watch.look)
     return Fitted(model.predict, model.n_parameters_, model.history_)
+
+
+class _Watch:
+    """What is noted after every epoch: core-seconds, and the test score where that is allowed."""
+
+    def __init__(self, data: Data, run: Run):
+        self.data, self.run, self.spent = data, run, time.process_time()
+
+    def look(self, model: Any) -> dict[str, float]:
+        """Return what goes into the history."""
+        before, self.spent = self.spent, time.process_time()
+        noted = {"core_seconds": self.spent - before}
+        if self.run.watches_test:
+            noted["test"] = self.data.score(model.predict(self.data.X_test))
+        return noted
 
 
 def _network_kind(convolution: str | None, task: str) -> Any:

@@ -34,7 +34,7 @@ def table(name: str) -> str:
     """Return a table: every row with the paper's number and ours."""
     averaged = name == "merck"
     header = ["", "parameters", "paper", "paper's protocol", "sound protocol"]
-    header += ["sound, seeds averaged"] * averaged + ["seconds a run"]
+    header += ["sound, seeds averaged"] * averaged + ["core-seconds a run"]
     lines = [header, ["---", *["---:"] * (len(header) - 1)]]
     for row in read_rows(name):
         sound = _records(row, "sound")
@@ -46,7 +46,7 @@ def table(name: str) -> str:
                 _summary(row, "paper"),
                 _summary(row, "sound"),
                 *[_average(row)] * averaged,
-                f"{mean(r['seconds'] for r in sound):.0f}" if sound else "",
+                _cost(sound),
             ]
         )
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
@@ -84,9 +84,10 @@ def machines(name: str) -> str:
     return "\n".join(sorted(kinds)) or "- no run yet"
 
 
-def hours(name: str) -> str:
-    """Return the time of all runs of a table, one after another, in hours."""
-    return f"{sum(record['seconds'] for record in _all_records(name)) / 3600:.1f}"
+def hours(name: str, protocol: str) -> str:
+    """Return the core-hours of all runs of a table under a protocol."""
+    spent = [r.get("core_seconds", 0) for r in _all_records(name) if r["protocol"] == protocol]
+    return f"{sum(spent) / 3600:.1f}"
 
 
 WORDS = {"table": table, "score": score, "twins": twins, "machines": machines, "hours": hours}
@@ -138,6 +139,11 @@ def _change(row: Row, twin: Row) -> str:
     if len(changes) < 2:
         return "not run yet"
     return f"{mean(changes):+.{digits}f} ± {stdev(changes):.{digits}f}"
+
+
+def _cost(records: list[dict[str, Any]]) -> str:
+    spent = [record["core_seconds"] for record in records if "core_seconds" in record]
+    return f"{mean(spent):.0f}" if spent else ""
 
 
 def _parameters(records: list[dict[str, Any]]) -> str:
