@@ -1,15 +1,18 @@
 # Two commands start everything: `make demo` and `make test`. Each sets itself up.
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-fast check format pictures figures bench-conv clean
+.PHONY: help install demo test test-fast check format pictures figures bench-conv clean \
+	reproduce reproduce-mnist reproduce-grid reproduce-merck reproduce-smoke results
 
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 BENCH_READY := .venv/.bench-ready
+JOBS ?= 2
+SET ?= METAB
 KERNEL := $(wildcard src/walkconv/conv/kernel/*.[ch])
 
 help: ## show the commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 install: $(READY) ## make .venv with the package and its development tools (nothing when nothing changed)
 
@@ -52,6 +55,28 @@ bench-conv: $(BENCH_READY) ## time the convolution beside the usual ways
 $(BENCH_READY): $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[bench]'
 	@touch $@
+
+reproduce: reproduce-mnist reproduce-grid reproduce-merck ## run what is missing of all the paper's tables (hours)
+
+reproduce-mnist: install ## the paper's Table 2: MNIST without the grid
+	$(BIN)/python -m experiments.run mnist --jobs $(JOBS)
+	$(BIN)/python -m experiments.tables
+
+reproduce-grid: install ## MNIST on the grid
+	$(BIN)/python -m experiments.run grid --jobs $(JOBS)
+	$(BIN)/python -m experiments.tables
+
+reproduce-merck: install ## the paper's Table 1 on METAB; SET=DPP4 for whoever has the files
+	$(BIN)/python -m experiments.run merck --set $(SET) --jobs $(JOBS)
+	$(BIN)/python -m experiments.tables
+
+reproduce-smoke: install ## every row of every table once, tiny (two minutes, no data needed)
+	$(BIN)/python -m experiments.run mnist --smoke
+	$(BIN)/python -m experiments.run grid --smoke
+	$(BIN)/python -m experiments.run merck --smoke
+
+results: install ## write docs/results.md anew from the records
+	$(BIN)/python -m experiments.tables
 
 clean: ## remove the environment and the caches
 	rm -rf .venv .pytest_cache .ruff_cache .hypothesis .import_linter_cache build dist

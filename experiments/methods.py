@@ -1,7 +1,9 @@
 """Who computes a row: every method takes the data and its settings and returns what it learned."""
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +14,9 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import LinearRegression, RidgeCV
 
 from experiments.data import Data
+from experiments.image import ImageCNNClassifier
 from experiments.preparation import STEPS
-from walkconv import GraphCNNClassifier, GraphCNNRegressor
+from walkconv import GraphCNNClassifier, GraphCNNRegressor, grid_graph
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,7 @@ class Fitted:
         One record for each epoch.
     """
 
-    predict: Callable[[np.ndarray], np.ndarray]
+    predict: Callable[[np.ndarray], Any]
     n_parameters: int | None = None
     history: list[dict[str, Any]] = field(default_factory=list)
 
@@ -63,19 +66,51 @@ def prepare(data: Data, settings: dict[str, Any]) -> tuple[Data, dict[str, Any]]
     return data, rest
 
 
-def fit_network(data: Data, settings: dict[str, Any], run: Run) -> Fitted:
-    """Fit a Graph CNN; without C layers it is a fully connected network or a linear model."""
+def fit_network(
+    data: Data, settings: dict[str, Any], run: Run, *, convolution: str | None = None
+) -> Fitted:
+    """Fit a Graph CNN; without C layers it is a fully connected network or a linear model.
+
+    `convolution` names another to take the place of ours: one of `experiments.baselines`, or
+    "image" for that of a regular CNN. The training is the same.
+    """
     rest = dict(settings)
     if rest.get("graph") == "random":
         n_nodes, n_neighbors = data.X_train.shape[1], rest["n_neighbors"]
         rest["graph"] = random_graph(n_nodes, n_neighbors=n_neighbors, seed=run.seed)
-    kind = GraphCNNClassifier if data.task == "classification" else GraphCNNRegressor
-    model = kind(**rest, random_state=run.seed, checkpoint=run.checkpoint, device="cpu")
-    watch = None
-    if run.watches_test:
-        watch = lambda fitted: {"test": data.score(fitted.predict(data.X_test))}  # noqa: E731
-    model.fit(data.X_train, data.y_train, after_epoch=watch)
+    elif rest.get("graph") == "grid":
+        rest["graph"] = grid_graph(data.shape)
+    model = _network_kind(convolution, data.task)(
+        **rest, random_state=run.seed, checkpoint=run.checkpoint, device="cpu"
+    )
+    watch = _Watch(data, run)
+    model.fit(data.X_train, data.y_train, after_epoch=watch.look)
     return Fitted(model.predict, model.n_parameters_, model.history_)
+
+
+class _Watch:
+    """What is noted after every epoch: core-seconds, and the test score where that is allowed."""
+
+    def __init__(self, data: Data, run: Run):
+        self.data, self.run, self.spent = data, run, time.process_time()
+
+    def look(self, model: Any) -> dict[str, float]:
+        """Return what goes into the history."""
+        before, self.spent = self.spent, time.process_time()
+        noted = {"core_seconds": self.spent - before}
+        if self.run.watches_test:
+            noted["test"] = self.data.score(model.predict(self.data.X_test))
+        return noted
+
+
+def _network_kind(convolution: str | None, task: str) -> Any:
+    if convolution == "image":
+        return ImageCNNClassifier
+    if convolution is not None:
+        from experiments.baselines import BASELINES
+
+        return BASELINES[convolution][task]
+    return GraphCNNClassifier if task == "classification" else GraphCNNRegressor
 
 
 def random_graph(n_nodes: int, *, n_neighbors: int, seed: int) -> sp.csr_array:
@@ -120,8 +155,10 @@ def fit_boosting(data: Data, settings: dict[str, Any], run: Run) -> Fitted:
     return Fitted(model.fit(data.X_train, data.y_train).predict)
 
 
+CONVOLUTIONS = ("spectral", "spectral-free", "chebnet", "gcn", "dcnn", "local", "image")
 METHODS: dict[str, Callable[[Data, dict[str, Any], Run], Fitted]] = {
     "network": fit_network,
+    **{name: partial(fit_network, convolution=name) for name in CONVOLUTIONS},
     "ols": fit_ols,
     "ridge": fit_ridge,
     "forest": fit_forest,

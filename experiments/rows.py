@@ -11,6 +11,8 @@ from typing import Any
 
 CONFIGS = Path(__file__).parent / "configs"
 PROTOCOLS = ("sound", "paper")
+NO_NETWORKS = {"ols", "ridge", "forest", "boosting"}
+"""Methods that what the networks of a table share is not meant for."""
 
 
 @dataclass(frozen=True)
@@ -23,8 +25,8 @@ class Row:
         Folder and name of its file.
     name, method : str
         As the tables print it, and who computes it: a name in `methods.METHODS`.
-    paper : float or None
-        The paper's number, where it has one.
+    paper : float, str or None
+        The paper's number, where it has one, or what it says of it.
     parameters : int or None
         Weights that the network must have, where that is known beforehand.
     settings : dict of str to dict
@@ -37,7 +39,7 @@ class Row:
     key: str
     name: str
     method: str = "network"
-    paper: float | None = None
+    paper: float | str | None = None
     parameters: int | None = None
     settings: dict[str, dict[str, Any]] = field(default_factory=dict)
     seeds: dict[str, tuple[int, ...]] = field(default_factory=dict)
@@ -63,8 +65,7 @@ def _read_row(table: str, key: str, shared: dict[str, Any]) -> Row:
     settings, seeds = {}, {}
     for protocol in PROTOCOLS:
         if protocol in own:
-            # What the rows of a table share is meant for networks; other methods have other words.
-            usual = shared[protocol].get("network", {}) if method == "network" else {}
+            usual = {} if method in NO_NETWORKS else shared[protocol]["network"]
             merged = usual | own.get("settings", {}) | own[protocol]
             seeds[protocol] = tuple(merged.pop("seeds", shared[protocol]["seeds"]))
             settings[protocol] = {name: _or_none(value) for name, value in merged.items()}

@@ -12,6 +12,8 @@ chosen: it holds back training rows, scores them instead of the test rows, and k
 """
 
 import argparse
+import hashlib
+import json
 import os
 import sys
 import tempfile
@@ -29,6 +31,7 @@ import numpy as np
 import torch
 
 from benchmarks.machine import provenance
+from experiments.averages import write_average
 from experiments.data import Data, load_data
 from experiments.methods import METHODS, Run, prepare
 from experiments.records import RESULTS, read_record, record_path, write_record
@@ -95,6 +98,8 @@ def main(arguments: list[str] | None = None) -> int:
             print(f"{task}  failed\n{traceback.format_exc()}", flush=True)
         else:
             print(f"{task}  {record['score']:.4f}  {record['seconds']:.0f} s", flush=True)
+            if not (asked.smoke or asked.validate):
+                write_average(task.row, task.protocol, task.merck_set)
     return int(n_failed > 0)
 
 
@@ -107,11 +112,15 @@ def run_task(task: Task, n_threads: int) -> dict[str, Any]:
         data = hold_out(data, task.seed)
     is_trial = task.is_smoke or task.is_validation
     checkpoint = None if is_trial else _unfinished(task)
-    started = time.perf_counter()
+    started, started_core = time.perf_counter(), time.process_time()
     data, settings = prepare(data, task.settings)
     run = Run(task.seed, checkpoint, watches_test=task.protocol == "paper")
     fitted = METHODS[task.row.method](data, settings, run)
-    seconds = max(time.perf_counter() - started, sum(e["seconds"] for e in fitted.history))
+    # A training that was continued has spent more than this process knows of.
+    history = fitted.history
+    seconds = max(time.perf_counter() - started, sum(e["seconds"] for e in history))
+    core_seconds = time.process_time() - started_core
+    core_seconds = max(core_seconds, sum(e.get("core_seconds", 0.0) for e in history))
     prediction = fitted.predict(data.X_test)
     _check_parameters(task, fitted.n_parameters)
     record = {
@@ -121,6 +130,7 @@ def run_task(task: Task, n_threads: int) -> dict[str, Any]:
         "seed": task.seed,
         "score": data.score(prediction),
         "seconds": seconds,
+        "core_seconds": core_seconds,
         "n_parameters": fitted.n_parameters,
         "method": task.row.method,
         "settings": task.settings,
@@ -128,7 +138,7 @@ def run_task(task: Task, n_threads: int) -> dict[str, Any]:
         "n_test": len(data.y_test),
         "n_columns": data.X_train.shape[1],
         "machine": machine,
-        "history": fitted.history,
+        "history": history,
     }
     if data.task == "regression":
         record["prediction"] = [float(f"{value:.5g}") for value in prediction]
@@ -172,10 +182,11 @@ def _machine() -> dict[str, Any]:
 
 
 def _unfinished(task: Task) -> Path:
-    """Return the file that follows an unfinished training."""
+    """Return the file that follows an unfinished training; other settings have another."""
     UNFINISHED.mkdir(exist_ok=True)
-    parts = task.path.relative_to(RESULTS).with_suffix(".safetensors").parts
-    return UNFINISHED / "-".join(parts)
+    settings = hashlib.sha256(json.dumps(task.settings, sort_keys=True).encode()).hexdigest()
+    parts = task.path.relative_to(RESULTS).with_suffix("").parts
+    return UNFINISHED / f"{'-'.join(parts)}.{settings[:8]}.safetensors"
 
 
 def _check_parameters(task: Task, n_parameters: int | None) -> None:

@@ -1,0 +1,161 @@
+"""Tables and sentences of docs/results.md, computed from the records.
+
+The prose is `results.template.md`; in it ``{{score mnist c20 sound}}`` and the like call the
+functions listed in `WORDS`. `python -m experiments.tables` writes the page.
+"""
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from statistics import mean, stdev
+from typing import Any
+
+from experiments.averages import average_path
+from experiments.records import RESULTS, read_record, record_path
+from experiments.rows import PROTOCOLS, Row, read_rows
+
+TEMPLATE = Path(__file__).parent / "results.template.md"
+PAGE = Path(__file__).parents[1] / "docs" / "results.md"
+MERCK_SET = "METAB"
+DIGITS = {"mnist": 2, "grid": 2, "merck": 3}
+
+
+def render(template: str) -> str:
+    """Return the template with every ``{{word argument ...}}`` replaced by what it says."""
+
+    def replaced(match: re.Match[str]) -> str:
+        word, *arguments = match[1].split()
+        return WORDS[word](*arguments)
+
+    return re.sub(r"\{\{(.+?)\}\}", replaced, template)
+
+
+def table(name: str) -> str:
+    """Return a table: every row with the paper's number and ours."""
+    averaged = name == "merck"
+    header = ["", "parameters", "paper", "paper's protocol", "sound protocol"]
+    header += ["sound, seeds averaged"] * averaged + ["core-seconds a run"]
+    lines = [header, ["---", *["---:"] * (len(header) - 1)]]
+    for row in read_rows(name):
+        sound = _records(row, "sound")
+        lines.append(
+            [
+                row.name,
+                _parameters([*sound, *_records(row, "paper")]),
+                "" if row.paper is None else str(row.paper),
+                _summary(row, "paper"),
+                _summary(row, "sound"),
+                *[_average(row)] * averaged,
+                _cost(sound),
+            ]
+        )
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def score(name: str, key: str, protocol: str) -> str:
+    """Return the mean and deviation of one row."""
+    return _summary(_row(name, key), protocol) or "(not run yet)"
+
+
+def twins(name: str, *keys: str) -> str:
+    """Return what the graph brings: each row minus its twins without one, seed by seed."""
+    lines = [
+        ["sound protocol", "random neighbours instead", "p = 1 instead"],
+        ["---", "---:", "---:"],
+    ]
+    for key in keys:
+        row = _row(name, key)
+        changes = [_change(row, _row(name, f"{key}-{twin}")) for twin in ("random", "p1")]
+        lines.append([row.name, *changes])
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def machines(name: str) -> str:
+    """Return where and with what the records of a table were made, one line for each kind."""
+    kinds = set()
+    for record in _all_records(name):
+        m = record["machine"]
+        versions = ", ".join(f"{k} {v}" for k, v in m["versions"].items() if k != "walkconv")
+        threads = "thread" if m["threads"] == 1 else "threads"
+        kinds.add(
+            f"- {m['processor']}, {m['cores']} cores, {m['threads']} {threads} a run; "
+            f"Python {m['python']}, {versions}"
+        )
+    return "\n".join(sorted(kinds)) or "- no run yet"
+
+
+def hours(name: str, protocol: str) -> str:
+    """Return the core-hours of all runs of a table under a protocol."""
+    spent = [r.get("core_seconds", 0) for r in _all_records(name) if r["protocol"] == protocol]
+    return f"{sum(spent) / 3600:.1f}"
+
+
+WORDS = {"table": table, "score": score, "twins": twins, "machines": machines, "hours": hours}
+
+
+def _row(name: str, key: str) -> Row:
+    return next(row for row in read_rows(name) if row.key == key)
+
+
+def _records(row: Row, protocol: str) -> list[dict[str, Any]]:
+    """Return the finished runs of a row, made with the settings it has now."""
+    if protocol not in row.settings:
+        return []
+    paths = [record_path(row, protocol, s, merck_set=MERCK_SET) for s in row.seeds[protocol]]
+    found = [record for record in map(read_record, paths) if record is not None]
+    return [record for record in found if record["settings"] == row.settings[protocol]]
+
+
+def _all_records(name: str) -> Iterable[dict[str, Any]]:
+    for row in read_rows(name):
+        for protocol in PROTOCOLS:
+            yield from _records(row, protocol)
+
+
+def _summary(row: Row, protocol: str) -> str:
+    records = _records(row, protocol)
+    if not records:
+        return "not run yet" if protocol in row.settings else ""
+    scores, digits = [record["score"] for record in records], DIGITS[row.table]
+    if len(scores) == 1 == len(row.seeds[protocol]):
+        return f"{scores[0]:.{digits}f}"
+    spread = f" ± {stdev(scores):.{digits}f}" if len(scores) > 1 else ""
+    n_wanted = len(row.seeds[protocol])
+    missing = "" if len(scores) == n_wanted else f" ({len(scores)} of {n_wanted} seeds)"
+    return f"{mean(scores):.{digits}f}{spread}{missing}"
+
+
+def _average(row: Row) -> str:
+    record = read_record(average_path(row, "sound", MERCK_SET))
+    if record is None or record["settings"] != row.settings["sound"]:
+        return ""
+    return f"{record['score']:.{DIGITS[row.table]}f}"
+
+
+def _change(row: Row, twin: Row) -> str:
+    own, other = ({r["seed"]: r["score"] for r in _records(each, "sound")} for each in (row, twin))
+    changes = [other[seed] - own[seed] for seed in own.keys() & other.keys()]
+    digits = DIGITS[row.table]
+    if len(changes) < 2:
+        return "not run yet"
+    return f"{mean(changes):+.{digits}f} ± {stdev(changes):.{digits}f}"
+
+
+def _cost(records: list[dict[str, Any]]) -> str:
+    spent = [record["core_seconds"] for record in records if "core_seconds" in record]
+    return f"{mean(spent):.0f}" if spent else ""
+
+
+def _parameters(records: list[dict[str, Any]]) -> str:
+    counts = sorted({record["n_parameters"] for record in records} - {None})
+    return " or ".join(f"{count:,}" for count in counts)
+
+
+def main() -> None:
+    """Write the page."""
+    PAGE.write_text(render(TEMPLATE.read_text()))
+    print(f"{PAGE.name} is written from {len(list(RESULTS.rglob('*.json')))} records.")
+
+
+if __name__ == "__main__":
+    main()
