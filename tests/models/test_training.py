@@ -1,5 +1,6 @@
 import _thread
 import io
+import signal
 
 import numpy as np
 import pytest
@@ -166,6 +167,15 @@ def test_a_score_without_patience_is_recorded_and_the_best_kept():
     assert training.best_epoch == 2
 
 
+@pytest.fixture
+def interruptible():
+    """Listen to the keyboard, which a process in the background does not."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_keeps_the_last_finished_epoch():
     training = a_training(np.random.default_rng(0))
     plain = a_training(np.random.default_rng(0))
