@@ -4,16 +4,17 @@ import os
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
 from walkconv._samples import is_list_of_samples
+from walkconv.estimators.filters import Filters
 from walkconv.estimators.graph_inputs import read_graphs, read_samples
 from walkconv.estimators.identity import identify
 from walkconv.estimators.inputs import Rows, read_rows, read_table
@@ -65,6 +66,62 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
         -------
         self
         """
+        return self._fit(X, y, sample_weight, validation_data, after_epoch)
+
+    def transfer(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        graph: Any = None,
+        filters: Literal["frozen", "tuned"] = "frozen",
+        sample_weight: Any = None,
+        validation_data: Any = None,
+    ) -> "GraphCNN":
+        """Return a new model with the filters of this one, on other columns or another graph.
+
+        Filters belong to ranks, not to columns: those learned where rows are many serve a table
+        with other columns where they are few. The scaling, the graph and the levels of the new
+        columns are learned anew, and so are all layers after the convolutions.
+
+        Parameters
+        ----------
+        X, y, sample_weight, validation_data
+            As in `fit`; the columns and the classes may be others.
+        graph : optional
+            As `graph` of the model; by default as this model's own.
+        filters : "frozen" or "tuned", default "frozen"
+            Whether the filters stay as they are or are trained on.
+
+        Returns
+        -------
+        A fitted model of the same kind; this one is left as it was.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from walkconv import GraphCNNRegressor
+        >>> X = np.random.default_rng(0).normal(size=(200, 12)).cumsum(axis=1)
+        >>> model = GraphCNNRegressor("C4-FC8", n_neighbors=5, max_iter=2).fit(X, X[:, 5])
+        >>> small = model.transfer(X[:50, ::2], X[:50, 4])  # other columns, few rows
+        >>> small.predict(X[:, ::2]).shape
+        (200,)
+        """
+        check_is_fitted(self)
+        model = clone(self).set_params(warm_start=False, checkpoint=None)
+        model.set_params(graph=self.graph if graph is None else graph)
+        source = Filters(self.modules_, filters)
+        return model._fit(X, y, sample_weight, validation_data, None, source)
+
+    def _fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        validation_data: Any,
+        after_epoch: Callable[["GraphCNN"], dict[str, Any] | None] | None,
+        filters: Filters | None = None,
+    ) -> "GraphCNN":
         settings = check_settings(self)
         is_warm = self.warm_start and hasattr(self, "modules_")
         rows = self._read_rows(X, y, sample_weight, is_first=not is_warm)
@@ -80,6 +137,8 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
         if not is_warm:
             learn_samples(self, rows, settings, seed)
         networks = self._make_networks(settings, seed, is_warm=is_warm)
+        if filters is not None:
+            filters.put_into(networks)
         trainings = self._make_trainings(networks, rows, validation, settings, seed)
         if checkpoint is not None:
             checkpoint.restore(trainings)
