@@ -3,30 +3,23 @@
 import os
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
-from sklearn.model_selection import train_test_split
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
 from walkconv._samples import is_list_of_samples
 from walkconv.estimators.filters import Filters
-from walkconv.estimators.graph_inputs import read_graphs, read_samples
-from walkconv.estimators.identity import identify
-from walkconv.estimators.inputs import Rows, read_rows, read_table
-from walkconv.estimators.kinds import learn_samples, make_graph_network, make_table
+from walkconv.estimators.fitting import fit_model
+from walkconv.estimators.graph_inputs import read_samples
+from walkconv.estimators.inputs import Rows, read_table
+from walkconv.estimators.kinds import make_graph_network, make_table
 from walkconv.estimators.model_file import save_model
-from walkconv.estimators.objective import batch_loss, scorer
-from walkconv.estimators.settings import Settings, check_batch_size, check_device, check_settings
-from walkconv.models.checkpoint import Checkpoint
-from walkconv.models.members import train_members
+from walkconv.estimators.settings import check_batch_size, check_device, check_settings
 from walkconv.models.network import Network, count_parameters
 from walkconv.models.table import predict
-from walkconv.models.training import Training, seeded
 
 
 class GraphCNN(BaseEstimator, metaclass=ABCMeta):
@@ -66,7 +59,7 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
         -------
         self
         """
-        return self._fit(X, y, sample_weight, validation_data, after_epoch)
+        return fit_model(self, X, y, sample_weight, validation_data, after_epoch=after_epoch)
 
     def transfer(
         self,
@@ -111,51 +104,7 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
         model = clone(self).set_params(warm_start=False, checkpoint=None)
         model.set_params(graph=self.graph if graph is None else graph)
         source = Filters(self.modules_, filters)
-        return model._fit(X, y, sample_weight, validation_data, None, source)
-
-    def _fit(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        validation_data: Any,
-        after_epoch: Callable[["GraphCNN"], dict[str, Any] | None] | None,
-        filters: Filters | None = None,
-    ) -> "GraphCNN":
-        settings = check_settings(self)
-        is_warm = self.warm_start and hasattr(self, "modules_")
-        rows = self._read_rows(X, y, sample_weight, is_first=not is_warm)
-        if not is_warm:
-            self._learn_target(rows.y)
-        rows = replace(rows, y=self._encode_target(rows.y))
-        validation = self._read_validation(validation_data)
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        checkpoint = self._open_checkpoint(rows, validation, seed)
-        seed = seed if checkpoint is None else checkpoint.seed
-        if validation is None and self.early_stopping:
-            rows, validation = self._split(rows, seed)
-        if not is_warm:
-            learn_samples(self, rows, settings, seed)
-        networks = self._make_networks(settings, seed, is_warm=is_warm)
-        if filters is not None:
-            filters.put_into(networks)
-        trainings = self._make_trainings(networks, rows, validation, settings, seed)
-        if checkpoint is not None:
-            checkpoint.restore(trainings)
-        past = self.history_ if is_warm else []
-
-        def finish_epoch(training: Training) -> None:
-            if after_epoch is not None:
-                begun = [each for each in trainings if each.epoch]
-                records = [record for each in begun for record in each.history]
-                self._keep([each.network for each in begun], [*past, *records])
-                training.history[-1] |= after_epoch(self) or {}
-            if checkpoint is not None:
-                checkpoint.write(trainings)
-
-        modules, history = train_members(trainings, verbose=self.verbose, after_epoch=finish_epoch)
-        self._keep(modules, [*past, *history])
-        return self
+        return fit_model(model, X, y, sample_weight, validation_data, filters=source)
 
     def make_network(self, n_nodes: int, n_channels: int, n_outputs: int) -> nn.Module:
         """Return a new network, untrained; a subclass may return any other module.
@@ -242,77 +191,11 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
         """Return the weight (n_samples,) of each training row in the loss."""
         return rows.weight
 
-    def _read_validation(self, pair: Any) -> Rows | None:
-        if pair is None:
-            return None
-        if not isinstance(pair, tuple | list) or len(pair) != 2:
-            raise TypeError("validation_data must be a pair (X, y).")
-        X, y = pair
-        rows = self._read_rows(X, y, None, is_first=False)
-        return replace(rows, y=self._encode_target(rows.y))
-
-    def _read_rows(self, X: Any, y: Any, sample_weight: Any, *, is_first: bool) -> Rows:
-        """Return the rows of a table, or graphs: the input decides."""
-        read = read_graphs if is_list_of_samples(X) else read_rows
-        return read(self, X, y, sample_weight, is_first=is_first, **self._target_checks)
-
-    def _open_checkpoint(self, rows: Rows, validation: Rows | None, seed: int) -> Checkpoint | None:
-        if self.checkpoint is None:
-            return None
-        if self.warm_start:
-            raise ValueError("checkpoint and warm_start do not go together. Choose one.")
-        return Checkpoint(self.checkpoint, identify(self, rows, validation), seed)
-
-    def _split(self, rows: Rows, seed: int) -> tuple[Rows, Rows]:
-        """Return the rows to train on and the rows to score after every epoch."""
-        train, apart = train_test_split(
-            np.arange(len(rows.y)),
-            test_size=self.validation_fraction,
-            random_state=seed,
-            stratify=rows.y if rows.y.dtype.kind == "i" else None,
-        )
-        return rows.take(train), rows.take(apart)
-
-    def _make_networks(self, settings: Settings, seed: int, *, is_warm: bool) -> list[nn.Module]:
-        """Return a network for every member, new or with the weights learned before."""
-        networks = []
-        for member in range(settings.n_members):
-            with seeded(seed, member, 0, device=settings.device):
-                networks.append(self._make_network().to(settings.device))
-        if is_warm:
-            learned = [module.state_dict() for module in self.modules_]
-            shapes = [{k: v.shape for k, v in state.items()} for state in learned]
-            wanted = [{k: v.shape for k, v in n.state_dict().items()} for n in networks]
-            if shapes != wanted:
-                raise ValueError(
-                    "warm_start needs the architecture, normalization and n_members of the "
-                    "first fit; they have changed. Set warm_start=False to start anew."
-                )
-            for network, state in zip(networks, learned, strict=True):
-                network.load_state_dict(state)
-        return networks
-
     def _make_network(self) -> nn.Module:
         if self.encoding_ is not None:
             return make_graph_network(self)
         n_nodes, n_channels = self.scaling_.mean.shape
         return self.make_network(n_nodes, n_channels, self._n_outputs)
-
-    def _make_trainings(
-        self,
-        networks: list[nn.Module],
-        rows: Rows,
-        validation: Rows | None,
-        settings: Settings,
-        seed: int,
-    ) -> list[Training]:
-        table = make_table(self, rows.X, settings.device)
-        score = None if validation is None else scorer(self, validation, settings)
-        loss = batch_loss(self, rows, settings.device)
-        return [
-            Training(network, table, loss, settings.training, (seed, member), score)
-            for member, network in enumerate(networks)
-        ]
 
     def _keep(self, modules: list[nn.Module], history: list[dict[str, Any]]) -> None:
         self.modules_ = modules

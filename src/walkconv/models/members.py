@@ -73,5 +73,5 @@ def _warn_of_interrupt(trainings: list[Training]) -> None:
         f"Training was interrupted in epoch {last.epoch + 1} of {last.settings.max_iter}; "
         f"the weights of epoch {last.best_epoch} are kept.{members}",
         InterruptedFitWarning,
-        stacklevel=4,
+        stacklevel=5,
     )

@@ -1,0 +1,146 @@
+"""From samples to trained networks, step by step."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import train_test_split
+from sklearn.utils import check_random_state
+from torch import nn
+
+from walkconv._samples import is_list_of_samples
+from walkconv.estimators.filters import Filters
+from walkconv.estimators.graph_inputs import read_graphs
+from walkconv.estimators.identity import identify
+from walkconv.estimators.inputs import Rows, read_rows
+from walkconv.estimators.kinds import learn_samples, make_table
+from walkconv.estimators.objective import batch_loss, scorer
+from walkconv.estimators.settings import Settings, check_settings
+from walkconv.models.checkpoint import Checkpoint
+from walkconv.models.members import train_members
+from walkconv.models.training import Training, seeded
+
+
+def fit_model(
+    model: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    validation_data: Any,
+    *,
+    after_epoch: Callable[[Any], dict[str, Any] | None] | None = None,
+    filters: Filters | None = None,
+) -> Any:
+    """Fit a `GraphCNN` and return it; arguments as in its `fit`.
+
+    `filters` are those of another model, to begin with.
+    """
+    settings = check_settings(model)
+    is_warm = model.warm_start and hasattr(model, "modules_")
+    rows = _read_rows(model, X, y, sample_weight, is_first=not is_warm)
+    if not is_warm:
+        model._learn_target(rows.y)
+    rows = replace(rows, y=model._encode_target(rows.y))
+    validation = _read_validation(model, validation_data)
+    seed = int(check_random_state(model.random_state).randint(2**31 - 1))
+    checkpoint = _open_checkpoint(model, rows, validation, seed)
+    seed = seed if checkpoint is None else checkpoint.seed
+    if validation is None and model.early_stopping:
+        rows, validation = _split(model, rows, seed)
+    if not is_warm:
+        learn_samples(model, rows, settings, seed)
+    networks = _make_networks(model, settings, seed, is_warm=is_warm)
+    if filters is not None:
+        filters.put_into(networks)
+    trainings = _make_trainings(model, networks, rows, validation, settings, seed)
+    if checkpoint is not None:
+        checkpoint.restore(trainings)
+    past = model.history_ if is_warm else []
+
+    def finish_epoch(training: Training) -> None:
+        if after_epoch is not None:
+            begun = [each for each in trainings if each.epoch]
+            records = [record for each in begun for record in each.history]
+            model._keep([each.network for each in begun], [*past, *records])
+            training.history[-1] |= after_epoch(model) or {}
+        if checkpoint is not None:
+            checkpoint.write(trainings)
+
+    modules, history = train_members(trainings, verbose=model.verbose, after_epoch=finish_epoch)
+    model._keep(modules, [*past, *history])
+    return model
+
+
+def _read_rows(model: Any, X: Any, y: Any, sample_weight: Any, *, is_first: bool) -> Rows:
+    """Return the rows of a table, or graphs: the input decides."""
+    read = read_graphs if is_list_of_samples(X) else read_rows
+    return read(model, X, y, sample_weight, is_first=is_first, **model._target_checks)
+
+
+def _read_validation(model: Any, pair: Any) -> Rows | None:
+    if pair is None:
+        return None
+    if not isinstance(pair, tuple | list) or len(pair) != 2:
+        raise TypeError("validation_data must be a pair (X, y).")
+    X, y = pair
+    rows = _read_rows(model, X, y, None, is_first=False)
+    return replace(rows, y=model._encode_target(rows.y))
+
+
+def _open_checkpoint(
+    model: Any, rows: Rows, validation: Rows | None, seed: int
+) -> Checkpoint | None:
+    if model.checkpoint is None:
+        return None
+    if model.warm_start:
+        raise ValueError("checkpoint and warm_start do not go together. Choose one.")
+    return Checkpoint(model.checkpoint, identify(model, rows, validation), seed)
+
+
+def _split(model: Any, rows: Rows, seed: int) -> tuple[Rows, Rows]:
+    """Return the rows to train on and the rows to score after every epoch."""
+    train, apart = train_test_split(
+        np.arange(len(rows.y)),
+        test_size=model.validation_fraction,
+        random_state=seed,
+        stratify=rows.y if rows.y.dtype.kind == "i" else None,
+    )
+    return rows.take(train), rows.take(apart)
+
+
+def _make_networks(model: Any, settings: Settings, seed: int, *, is_warm: bool) -> list[nn.Module]:
+    """Return a network for every member, new or with the weights learned before."""
+    networks = []
+    for member in range(settings.n_members):
+        with seeded(seed, member, 0, device=settings.device):
+            networks.append(model._make_network().to(settings.device))
+    if is_warm:
+        learned = [module.state_dict() for module in model.modules_]
+        shapes = [{k: v.shape for k, v in state.items()} for state in learned]
+        wanted = [{k: v.shape for k, v in n.state_dict().items()} for n in networks]
+        if shapes != wanted:
+            raise ValueError(
+                "warm_start needs the architecture, normalization and n_members of the "
+                "first fit; they have changed. Set warm_start=False to start anew."
+            )
+        for network, state in zip(networks, learned, strict=True):
+            network.load_state_dict(state)
+    return networks
+
+
+def _make_trainings(
+    model: Any,
+    networks: list[nn.Module],
+    rows: Rows,
+    validation: Rows | None,
+    settings: Settings,
+    seed: int,
+) -> list[Training]:
+    table = make_table(model, rows.X, settings.device)
+    score = None if validation is None else scorer(model, validation, settings)
+    loss = batch_loss(model, rows, settings.device)
+    return [
+        Training(network, table, loss, settings.training, (seed, member), score)
+        for member, network in enumerate(networks)
+    ]
