@@ -105,9 +105,10 @@ def _name(panel: Axes, curves: list[Curve], colors: list[str]) -> None:
     bottom, top = panel.get_ylim()
     ends = [curve.scores.mean(axis=0)[-1] for curve in curves]
     places = spread(ends, gap=0.055 * (top - bottom), highest=top)
-    for curve, end, place, color in zip(curves, ends, places, colors, strict=True):
+    names = short_names([curve.row.name for curve in curves])
+    for curve, name, end, place, color in zip(curves, names, ends, places, colors, strict=True):
         panel.annotate(
-            curve.row.name.split(",")[0],
+            name,
             xy=(curve.scores.shape[1], end),
             xytext=(1.04, (place - bottom) / (top - bottom)),
             textcoords="axes fraction",
@@ -117,6 +118,12 @@ def _name(panel: Axes, curves: list[Curve], colors: list[str]) -> None:
             annotation_clip=False,
         )
     panel.set_ylim(bottom, top)
+
+
+def short_names(names: list[str]) -> list[str]:
+    """Return each name up to its comma, where that tells it from the others."""
+    short = [name.split(",")[0] for name in names]
+    return [s if short.count(s) == 1 else name for s, name in zip(short, names, strict=True)]
 
 
 def _scores(record: dict[str, Any]) -> list[float]:

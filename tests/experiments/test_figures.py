@@ -36,6 +36,11 @@ def test_names_are_moved_apart_and_stay_in_order():
     np.testing.assert_array_equal(style.spread([3.0, 1.0], gap=0.1, highest=9), [3, 1])
 
 
+def test_names_are_short_where_that_tells_them_apart():
+    names = ["C10, random graph", "C10", "DNN, FC4000"]
+    assert convergence.short_names(names) == ["C10, random graph", "C10", "DNN"]
+
+
 def row(key, method="network", protocols=("paper",)):
     settings = {name: {"architecture": "FC2" if "fc" in key else "C2"} for name in protocols}
     return Row("merck", key, key, method, settings=settings, seeds={"paper": (0, 1)})
