@@ -45,6 +45,7 @@ format: install ## format the code and mend what ruff can mend
 pictures: install ## draw the pictures of the README anew
 	$(BIN)/python docs/pictures/neighborhoods.py
 	$(BIN)/python docs/pictures/groups.py
+	$(BIN)/python docs/pictures/layout.py
 
 figures: install ## draw the paper's figures anew, from the library, the data and the records
 	$(BIN)/python -m experiments.figures

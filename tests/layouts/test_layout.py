@@ -60,6 +60,10 @@ def test_a_line_is_no_ring():
     np.testing.assert_allclose(np.diff(layout.positions[:, 0]), 1, atol=0.05)
 
 
+def test_a_disc_is_no_ring():
+    assert layout_graph(grid_graph((9, 9)), n_dims=1).period == [0]
+
+
 def smooth_fields(sites, n_samples, rng):
     """Samples of a smooth random field at each site: correlations fall with the distance."""
     gaps = np.linalg.norm(sites[:, None] - sites[None], axis=2)

@@ -21,11 +21,11 @@ def test_the_grid_behind_shuffled_pixels_is_found(share_of_right_slots):
     sites = np.stack(np.divmod(pixels, 28), axis=1)
     graph = correlation_graph(X[:, pixels].astype(np.float32))
     layout = layout_graph(graph)
-    assert procrustes(layout.positions, sites)[2] < 0.05
+    inked = np.flatnonzero(X[:, pixels].mean(axis=0) > 10)  # the others hardly correlate
+    assert procrustes(layout.positions[inked], sites[inked])[2] < 0.01
     table = select_neighbors(
         graph, n_neighbors=9, order="direction", positions=layout.positions
     ).index
-    inked = np.flatnonzero(X[:, pixels].mean(axis=0) > 10)  # the others hardly correlate
     place = np.full(len(pixels) + 1, -1)
     place[inked] = np.arange(len(inked))
     assert share_of_right_slots(place[table[inked]], sites[inked]) > 0.85

@@ -64,12 +64,12 @@ def test_likeness_is_the_cosine_of_two_steps(rng):
     np.testing.assert_allclose(walk_likeness(edges).toarray(), expected, rtol=1e-12, atol=1e-15)
 
 
-def test_every_edge_has_some_likeness_even_at_a_hub():
-    star = similarity(nx.to_scipy_sparse_array(nx.star_graph(300), dtype=float))
-    likeness = walk_likeness(star).toarray()
-    assert (likeness[0, 1:] >= FAINT).all()
+def test_every_edge_has_some_likeness_though_few_are_kept():
+    crowd = similarity(nx.to_scipy_sparse_array(nx.gnp_random_graph(300, 0.2, seed=0), dtype=float))
+    likeness = walk_likeness(crowd).toarray()
     np.testing.assert_array_equal(likeness, likeness.T)
-    assert np.count_nonzero(likeness, axis=1)[1:].mean() < 250
+    assert (likeness[crowd.toarray() > 0] >= FAINT).all()
+    assert ((likeness > FAINT).sum(axis=1) < 200).all()
 
 
 def test_scaling_finds_points_from_their_distances(rng):

@@ -18,7 +18,12 @@ from walkconv.estimators.filters import Filters
 from walkconv.estimators.graph_inputs import read_graphs, read_samples
 from walkconv.estimators.identity import identify
 from walkconv.estimators.inputs import Rows, read_rows, read_table
-from walkconv.estimators.kinds import learn_samples, make_graph_network, make_table
+from walkconv.estimators.kinds import (
+    learn_samples,
+    make_graph_network,
+    make_table,
+    make_training_table,
+)
 from walkconv.estimators.model_file import save_model
 from walkconv.estimators.objective import batch_loss, scorer
 from walkconv.estimators.settings import Settings, check_batch_size, check_device, check_settings
@@ -306,7 +311,7 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
         settings: Settings,
         seed: int,
     ) -> list[Training]:
-        table = make_table(self, rows.X, settings.device)
+        table = make_training_table(self, rows.X, settings.device)
         score = None if validation is None else scorer(self, validation, settings)
         loss = batch_loss(self, rows, settings.device)
         return [

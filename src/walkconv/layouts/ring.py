@@ -4,8 +4,6 @@ import numpy as np
 
 ROUND = 0.5
 """A plane layout is a ring when no node lies nearer to the middle than this share of the mean."""
-WIDEST_GAP = 0.25
-"""And when no gap between the angles of successive nodes is wider than this share of the turn."""
 
 
 def unrolled(places: np.ndarray) -> tuple[np.ndarray, float] | None:
@@ -17,11 +15,11 @@ def unrolled(places: np.ndarray) -> tuple[np.ndarray, float] | None:
         A layout in the plane, centred.
     """
     radius = np.linalg.norm(places, axis=1)
+    if len(places) < 4 or radius.min() < ROUND * radius.mean():
+        return None
     turn = np.arctan2(places[:, 1], places[:, 0]) / (2 * np.pi)
     around = np.sort(turn)
     gaps = np.diff(around, append=around[0] + 1.0)
-    if len(places) < 4 or radius.min() < ROUND * radius.mean() or gaps.max() > WIDEST_GAP:
-        return None
     onward = np.diff(turn)
     if (onward - np.rint(onward)).sum() < 0:
         turn = -turn
