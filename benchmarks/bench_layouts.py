@@ -1,5 +1,6 @@
 """Time layouts and oriented slots as the graph grows, beside an epoch: `make bench-layouts`.
 
+Times are core-seconds, of all threads together: they do not depend on what else the machine does.
 Prints the table, and writes what it holds to `results/layouts.json`.
 """
 
@@ -45,16 +46,16 @@ def measure(n_nodes: int) -> dict[str, float]:
     )
     graph = columns_in_a_plane(n_nodes)
     before = peak_bytes()
-    start = time.perf_counter()
+    start = time.process_time()
     layout = wc.layout_graph(graph)
-    middle = time.perf_counter()
+    middle = time.process_time()
     neighbors = wc.select_neighbors(
         graph, n_neighbors=N_NEIGHBORS, order="direction", positions=layout.positions
     )
     return {
         "n_nodes": n_nodes,
-        "layout_seconds": middle - start,
-        "slots_seconds": time.perf_counter() - middle,
+        "layout_core_seconds": middle - start,
+        "slots_core_seconds": time.process_time() - middle,
         "peak_bytes": peak_bytes(),
         "peak_bytes_before": before,
         "filled": float((neighbors.index >= 0).mean()),
@@ -66,8 +67,8 @@ def peak_bytes() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
-def epoch_seconds(n_nodes: int) -> float:
-    """Time a few batches of a one-layer network and return the seconds of a whole epoch."""
+def epoch_core_seconds(n_nodes: int) -> float:
+    """Time a few batches of a one-layer network and return the core-seconds of an epoch."""
     torch.manual_seed(0)
     width = int(np.sqrt(n_nodes))
     positions = np.stack(np.divmod(np.arange(n_nodes), width), axis=1)
@@ -93,10 +94,10 @@ def epoch_seconds(n_nodes: int) -> float:
         optimizer.step()
 
     step()
-    start = time.perf_counter()
+    start = time.process_time()
     for _ in range(TIMED_BATCHES):
         step()
-    return (time.perf_counter() - start) / TIMED_BATCHES * np.ceil(N_SAMPLES / BATCH)
+    return (time.process_time() - start) / TIMED_BATCHES * np.ceil(N_SAMPLES / BATCH)
 
 
 def main() -> None:
@@ -115,16 +116,19 @@ def main() -> None:
         output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
         rows.append(json.loads(output))
         print(
-            "{n_nodes:8,d} nodes: layout {layout_seconds:7.2f} s   slots {slots_seconds:6.2f} s   "
-            "peak {gib:5.2f} GiB".format(gib=rows[-1]["peak_bytes"] / 2**30, **rows[-1])
+            "{n_nodes:8,d} nodes: layout {layout_core_seconds:7.2f} s   "
+            "slots {slots_core_seconds:6.2f} s   peak {gib:5.2f} GiB".format(
+                gib=rows[-1]["peak_bytes"] / 2**30, **rows[-1]
+            )
         )
-    epoch = epoch_seconds(10_000)
+    epoch = epoch_core_seconds(10_000)
     print(
         f"  one epoch of C{N_FILTERS} on 10,000 nodes, {N_SAMPLES:,} samples, batch {BATCH}: "
         f"{epoch:.1f} s (from {TIMED_BATCHES} batches)"
     )
     RESULTS.write_text(
-        json.dumps({"made_with": made_with, "sizes": rows, "epoch_seconds": epoch}, indent=1) + "\n"
+        json.dumps({"made_with": made_with, "sizes": rows, "epoch_core_seconds": epoch}, indent=1)
+        + "\n"
     )
 
 
