@@ -1,6 +1,6 @@
 # Two commands start everything: `make demo` and `make test`. Each sets itself up.
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-fast check format pictures figures bench-conv clean \
+.PHONY: help install demo test test-fast check format pictures figures bench-conv bench-layouts clean \
 	reproduce reproduce-mnist reproduce-grid reproduce-merck reproduce-smoke results
 
 PYTHON ?= python3
@@ -45,9 +45,13 @@ format: install ## format the code and mend what ruff can mend
 pictures: install ## draw the pictures of the README anew
 	$(BIN)/python docs/pictures/neighborhoods.py
 	$(BIN)/python docs/pictures/groups.py
+	$(BIN)/python docs/pictures/layout.py
 
 figures: install ## draw the paper's figures anew, from the library, the data and the records
 	$(BIN)/python -m experiments.figures
+
+bench-layouts: install ## time layouts and oriented slots as the graph grows
+	$(BIN)/python benchmarks/bench_layouts.py
 
 bench-conv: $(BENCH_READY) ## time the convolution beside the usual ways
 	$(BIN)/python benchmarks/bench_conv.py

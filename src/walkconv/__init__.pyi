@@ -18,9 +18,13 @@ from .graphs import knn_graph as knn_graph
 from .layers import GraphConv as GraphConv
 from .layers import GraphPool as GraphPool
 from .layers import GraphReadout as GraphReadout
+from .layouts import Layout as Layout
+from .layouts import layout_graph as layout_graph
+from .layouts import layout_quality as layout_quality
 from .molecules import graphs_from_smiles as graphs_from_smiles
 from .walks import Neighbors as Neighbors
 from .walks import diagnose as diagnose
 from .walks import expected_visits as expected_visits
 from .walks import select_neighbors as select_neighbors
+from .walks import slot_offsets as slot_offsets
 from .walks import transition_matrix as transition_matrix

@@ -36,6 +36,16 @@ class GraphCNNClassifier(ClassifierMixin, GraphCNN):
         fewer.
     n_steps : int or "auto", default 1
         Length of the random walk: the paper's k.
+    order : "visits", "direction" or "auto", default "visits"
+        What a slot of a filter means: a rank, as in the paper, or a displacement, the same at
+        every column, as in an image filter. Columns get their places from the graph
+        (`layout_graph`, in two dimensions) where `positions` gives none. "auto" takes direction
+        where the layout is good; `orientation_` says what it took and why.
+    positions : array of shape (n_nodes, n_dims), optional
+        Known places of the columns, for ``order="direction"`` or "auto".
+    shift : int, default 0
+        In training every row is shifted by chance, up to so many steps along the layout: 1 needs
+        9 neighbours in the plane, 2 needs 25. Not where "auto" has taken visits.
     ties : "index", "random", "position" or array (n_nodes, n_axes), default "index"
         Order of neighbours with equal visits: by index, by chance, or by the positions of the
         columns; see `select_neighbors`. "position" is for a graph that is a grid.
@@ -100,6 +110,10 @@ class GraphCNNClassifier(ClassifierMixin, GraphCNN):
         The graph; None without C and P layers, and in a model that was loaded.
     neighbors_ : Neighbors or None
         What `select_neighbors` made of it.
+    orientation_ : Orientation or None
+        The `order` of the slots, the `reason` for it, and the places of the columns.
+    positions_ : ndarray of shape (n_nodes, n_dims) or None
+        The places; None in order of visits.
     levels_ : list of Level
         The columns, and what each P layer makes of them: number of nodes, graph, neighbours,
         groups and positions of each.
@@ -139,6 +153,9 @@ class GraphCNNClassifier(ClassifierMixin, GraphCNN):
         graph: Any = "correlation",
         n_neighbors: int = 9,
         n_steps: int | Literal["auto"] = 1,
+        order: Literal["visits", "direction", "auto"] = "visits",
+        positions: Any = None,
+        shift: int = 0,
         ties: Any = "index",
         weighting: Literal["rank", "signed_visits"] = "rank",
         pooling: Literal["max", "mean"] = "max",
@@ -168,6 +185,9 @@ class GraphCNNClassifier(ClassifierMixin, GraphCNN):
         self.graph = graph
         self.n_neighbors = n_neighbors
         self.n_steps = n_steps
+        self.order = order
+        self.positions = positions
+        self.shift = shift
         self.ties = ties
         self.weighting = weighting
         self.pooling = pooling

@@ -3,8 +3,10 @@
 from dataclasses import replace
 from typing import Any
 
+from walkconv._checks import check_integer
 from walkconv.estimators.graph_source import find_graph
 from walkconv.estimators.inputs import Rows
+from walkconv.estimators.orientation import Orientation, orient
 from walkconv.estimators.settings import Settings
 from walkconv.estimators.teacher import TEACHER, TEACHING
 from walkconv.models.hierarchy import Level, build_levels
@@ -18,7 +20,7 @@ def learn_columns(model: Any, rows: Rows, settings: Settings, seed: int) -> None
     ties by chance, and the weights of the network that a supervised graph is read from.
     """
     model.scaling_ = learn_scaling(rows.X) if model.standardize else no_scaling(rows.X)
-    graph, levels = None, []
+    graph, levels, orientation = None, [], None
     if settings.needs_graph:
         names = getattr(model, "feature_names_in_", None)
         weighted = replace(rows, weight=model._loss_weight(rows))
@@ -26,19 +28,34 @@ def learn_columns(model: Any, rows: Rows, settings: Settings, seed: int) -> None
             TEACHER, graph=None, device=model.device, random_state=seed, **TEACHING
         )
         graph = find_graph(model.graph, weighted, model.scaling_, names, teacher)
+        n_neighbors = check_integer(model.n_neighbors, "n_neighbors", minimum=1)
+        orientation = orient(
+            graph,
+            order=model.order,
+            positions=model.positions,
+            n_neighbors=min(n_neighbors, graph.shape[0]),
+            n_steps=model.n_steps,
+        )
         levels = build_levels(
             graph,
             settings.layers,
-            n_neighbors=model.n_neighbors,
+            n_neighbors=n_neighbors,
             n_steps=model.n_steps,
+            order=orientation.order,
+            positions=orientation.positions,
+            period=orientation.period,
             ties=model.ties,
             random_state=seed,
         )
-    keep_columns(model, graph, levels)
+    keep_columns(model, graph, levels, orientation)
 
 
-def keep_columns(model: Any, graph: Any, levels: list[Level]) -> None:
+def keep_columns(
+    model: Any, graph: Any, levels: list[Level], orientation: Orientation | None = None
+) -> None:
     """Set the fitted attributes of the graph and its levels."""
     model.graph_ = graph
     model.levels_ = levels
     model.neighbors_ = levels[0].neighbors if levels else None
+    model.orientation_ = orientation
+    model.positions_ = None if orientation is None else orientation.positions

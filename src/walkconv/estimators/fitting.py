@@ -14,7 +14,7 @@ from walkconv.estimators.filters import Filters
 from walkconv.estimators.graph_inputs import read_graphs
 from walkconv.estimators.identity import identify
 from walkconv.estimators.inputs import Rows, read_rows
-from walkconv.estimators.kinds import learn_samples, make_table
+from walkconv.estimators.kinds import learn_samples, make_training_table
 from walkconv.estimators.objective import batch_loss, scorer
 from walkconv.estimators.settings import Settings, check_settings
 from walkconv.models.checkpoint import Checkpoint
@@ -137,7 +137,7 @@ def _make_trainings(
     settings: Settings,
     seed: int,
 ) -> list[Training]:
-    table = make_table(model, rows.X, settings.device)
+    table = make_training_table(model, rows.X, settings.device)
     score = None if validation is None else scorer(model, validation, settings)
     loss = batch_loss(model, rows, settings.device)
     return [

@@ -10,7 +10,7 @@ from walkconv._adapters import as_graph
 from walkconv.estimators.graph_inputs import holds_graphs
 from walkconv.estimators.inputs import Rows
 
-NOT_PART = {"checkpoint", "device", "graph", "ties", "verbose", "warm_start"}
+NOT_PART = {"checkpoint", "device", "graph", "positions", "ties", "verbose", "warm_start"}
 
 
 def identify(model: Any, rows: Rows, validation: Rows | None) -> dict[str, Any]:
@@ -28,6 +28,8 @@ def identify(model: Any, rows: Rows, validation: Rows | None) -> dict[str, Any]:
         identity["ties"] = model.ties
     else:
         identity["data: ties"] = digest(np.asarray(model.ties))
+    if model.positions is not None:
+        identity["data: positions"] = digest(np.asarray(model.positions))
     for part in ("X", "y", "weight"):
         identity[f"data: {part}"] = digest(getattr(rows, part))
     if validation is not None:

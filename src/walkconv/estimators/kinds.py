@@ -13,12 +13,18 @@ from walkconv.estimators.settings import Settings, check_settings
 from walkconv.models.encoding import learn_encoding
 from walkconv.models.graph_network import GraphNetwork
 from walkconv.models.graph_table import GraphTable, Walks
+from walkconv.models.shifting import ShiftedTable, shift_sources
 from walkconv.models.table import Table
 
 
 def learn_samples(model: Any, rows: Rows, settings: Settings, seed: int) -> None:
     """Learn what comes before any weight: of the columns of a table, or of the nodes of graphs."""
     if holds_graphs(rows.X):
+        if model.order != "visits":
+            raise ValueError(
+                f"order must be 'visits' where samples are graphs; got {model.order!r}. Each graph "
+                "would have a layout of its own, turned its own way."
+            )
         model.encoding_ = learn_encoding(rows.X.tolist())
         model.scaling_ = None
         keep_columns(model, None, [])
@@ -33,6 +39,14 @@ def make_table(model: Any, X: Any, device: torch.device) -> Table | GraphTable:
     if model.encoding_ is None:
         return Table(X, model.scaling_, model.clip, device)
     return GraphTable(X, model.encoding_, _walks(model), device)
+
+
+def make_training_table(model: Any, X: Any, device: torch.device) -> Table | GraphTable:
+    """Return the training samples, shifted along the layout where that was asked for."""
+    if not model.shift or model.positions_ is None or model.neighbors_ is None:
+        return make_table(model, X, device)
+    sources = shift_sources(model.neighbors_, model.positions_.shape[1], model.shift)
+    return ShiftedTable(X, model.scaling_, model.clip, device, sources=sources)
 
 
 def make_graph_network(model: Any) -> nn.Module:

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from walkconv._checks import check_integer
+from walkconv._checks import check_finite, check_integer, check_option
+from walkconv.estimators.orientation import Orientation
 from walkconv.layers.pool import check_groups
 from walkconv.models.architecture import Convolution, Layer, Pooling
 from walkconv.models.hierarchy import Level, stretches
@@ -16,10 +17,12 @@ NEIGHBORS = ("index", "visits", "sign")
 
 
 def level_arrays(levels: Sequence[Level]) -> Arrays:
-    """Return the neighbours and the groups of every level by name."""
+    """Return the neighbours, the groups and the positions of every level by name."""
     arrays: Arrays = {}
     for number, level in enumerate(levels):
         prefix = f"level.{number}."
+        if level.positions is not None:
+            arrays[f"{prefix}positions"] = level.positions
         if level.groups is not None:
             arrays[f"{prefix}groups"] = level.groups
         if level.neighbors is not None:
@@ -45,9 +48,28 @@ def read_levels(layers: Sequence[Layer], n_steps: Any, arrays: Arrays, n_nodes: 
             groups = check_groups(found["groups"])
             if len(groups) != n_nodes:
                 raise ValueError(f"there must be a group for each of {n_nodes} nodes.")
-        levels.append(Level(n_nodes, None, neighbors, groups))
+        positions = _positions(found.get("positions"), n_nodes)
+        levels.append(Level(n_nodes, None, neighbors, groups, positions))
         n_nodes = n_nodes if groups is None else int(groups.max()) + 1
     return levels
+
+
+def read_orientation(content: Any, arrays: Arrays, levels: Sequence[Level]) -> Orientation | None:
+    """Return what a file says about the order of the slots, checked."""
+    if not levels:
+        return None
+    if not isinstance(content["reason"], str):
+        raise TypeError("the reason for the order must be text.")
+    if check_option(content["order"], "order", ["visits", "direction"]) == "visits":
+        return Orientation("visits", content["reason"])
+    if levels[0].positions is None:
+        raise ValueError("an order of direction must come with positions.")
+    period = arrays.get("period")
+    if period is not None and (
+        period.dtype != np.float64 or period.shape != levels[0].positions.shape[1:]
+    ):
+        raise ValueError("there must be a period for each axis of the positions.")
+    return Orientation("direction", content["reason"], levels[0].positions, period)
 
 
 def under(prefix: str, arrays: Arrays) -> Arrays:
@@ -64,3 +86,12 @@ def _neighbors(arrays: Arrays, n_steps: Any, n_nodes: int) -> Neighbors:
     if index.min(initial=-1) < -1 or index.max(initial=-1) >= n_nodes:
         raise ValueError(f"the neighbours must lie between -1 and {n_nodes - 1}.")
     return Neighbors(index, visits, sign, check_integer(n_steps, "n_steps", minimum=0))
+
+
+def _positions(positions: np.ndarray | None, n_nodes: int) -> np.ndarray | None:
+    if positions is None:
+        return None
+    if positions.dtype != np.float64 or positions.ndim != 2 or len(positions) != n_nodes:
+        raise ValueError(f"the positions of {n_nodes} nodes must be a float64 table.")
+    check_finite(positions, "positions")
+    return positions

@@ -13,7 +13,7 @@ from walkconv._checks import check_flag, check_integer
 from walkconv.estimators.base import GraphCNN
 from walkconv.estimators.classifier import GraphCNNClassifier
 from walkconv.estimators.columns import keep_columns
-from walkconv.estimators.level_file import Arrays, read_levels, under
+from walkconv.estimators.level_file import Arrays, read_levels, read_orientation, under
 from walkconv.estimators.model_file import ENCODING, GRAPH_PARTS, KIND
 from walkconv.estimators.regressor import GraphCNNRegressor
 from walkconv.estimators.settings import Settings, check_settings
@@ -69,6 +69,7 @@ def load(path: str | os.PathLike) -> GraphCNN:
 
 def _restore(arrays: Arrays, content: dict[str, Any]) -> GraphCNN:
     model = ESTIMATORS[content["estimator"]](**_parameters(content["parameters"]))
+    model.positions = arrays.get("positions")
     settings = check_settings(model)
     if content["uses_degree"] is None:
         _restore_columns(model, settings, arrays, content)
@@ -97,7 +98,7 @@ def _restore_columns(
     if "ties" in arrays:
         model.ties = arrays["ties"]
     levels = read_levels(settings.layers, content["n_steps"], arrays, n_nodes)
-    keep_columns(model, graph, levels)
+    keep_columns(model, graph, levels, read_orientation(content, arrays, levels))
 
 
 def _encoding(arrays: Arrays, uses_degree: Any) -> NodeEncoding:

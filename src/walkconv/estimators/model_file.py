@@ -13,6 +13,8 @@ from walkconv.estimators.level_file import level_arrays
 from walkconv.persistence import write_file
 
 KIND = "model"
+APART = ("graph", "positions", "ties", "device")
+"""Settings that may be arrays, and the device: a file opens where there is no such device."""
 GRAPH_PARTS = ("data", "indices", "indptr")
 SCALING = ("mean", "deviation")
 ENCODING = ("tags", "mean", "deviation")
@@ -35,12 +37,17 @@ def save_model(model: Any, path: str | os.PathLike) -> None:
     parameters = {
         name: plain_value(value, name)
         for name, value in model.get_params().items()
-        if name not in ("graph", "ties", "device")  # a file opens where there is no such device
+        if name not in APART
     }
     if isinstance(model.ties, str):
         parameters["ties"] = model.ties
     else:
         arrays["ties"] = np.asarray(model.ties, dtype=np.float64)
+    if model.positions is not None:
+        arrays["positions"] = np.asarray(model.positions, dtype=np.float64)
+    orientation = model.orientation_
+    if orientation is not None and orientation.period is not None:
+        arrays["period"] = orientation.period
     if model.graph is None or isinstance(model.graph, str):
         parameters["graph"] = model.graph
     elif model.graph_ is not None:
@@ -51,6 +58,8 @@ def save_model(model: Any, path: str | os.PathLike) -> None:
         "n_modules": len(model.modules_),
         "uses_degree": None if model.encoding_ is None else model.encoding_.uses_degree,
         "n_steps": [getattr(level.neighbors, "n_steps", None) for level in model.levels_],
+        "order": getattr(orientation, "order", None),
+        "reason": getattr(orientation, "reason", None),
         "names": [str(name) for name in getattr(model, "feature_names_in_", [])],
         "history": model.history_,
         "target": target,

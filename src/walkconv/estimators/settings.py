@@ -6,6 +6,7 @@ from typing import Any
 import torch
 
 from walkconv._checks import check_flag, check_integer, check_number, check_option, describe
+from walkconv.estimators.orientation import check_order
 from walkconv.models.architecture import Convolution, Layer, Pooling, parse_architecture
 from walkconv.models.solvers import SOLVERS
 from walkconv.models.training import TrainingSettings
@@ -37,6 +38,10 @@ def check_settings(model: Any) -> Settings:
         check_number(model.clip, "clip", minimum=0, is_open=True)
     if isinstance(model.ties, str):
         check_option(model.ties, "ties", ["index", "random", "position"])
+    check_order(model.order, model.positions)
+    shift = check_integer(model.shift, "shift", minimum=0)
+    if shift and model.order == "visits":
+        raise ValueError(f"shift is for order='direction' or 'auto'; got shift={shift}.")
     network = {
         "weighting": check_option(model.weighting, "weighting", ["rank", "signed_visits"]),
         "pooling": check_option(model.pooling, "pooling", ["max", "mean"]),

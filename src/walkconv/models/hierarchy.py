@@ -55,6 +55,9 @@ def build_levels(
     *,
     n_neighbors: int,
     n_steps: int | Literal["auto"] = 1,
+    order: Literal["visits", "direction"] = "visits",
+    positions: np.ndarray | None = None,
+    period: np.ndarray | None = None,
     ties: Any = "index",
     random_state: Any = None,
 ) -> list[Level]:
@@ -65,8 +68,12 @@ def build_levels(
     graph : csr_array of shape (n_nodes, n_nodes)
     layers : sequence of layers
         From `parse_architecture`.
-    n_neighbors, n_steps, random_state
+    n_neighbors, n_steps, order, random_state
         As in `select_neighbors`, on every level; all nodes where there are fewer.
+    positions : ndarray of shape (n_nodes, n_dims), optional
+        Where the nodes are, for ``order="direction"``. A coarse node is at the mean of its group.
+    period : ndarray of shape (n_dims,), optional
+        As in `select_neighbors`.
     ties : "index", "random", "position" or array of shape (n_nodes, n_axes), default "index"
         As in `select_neighbors`; "position" takes the places of the cells of a grid.
 
@@ -83,7 +90,7 @@ def build_levels(
     [64, 16, 4]
     """
     n_neighbors = check_integer(n_neighbors, "n_neighbors", minimum=1)
-    grid, positions = find_positions(ties, graph)
+    grid, tie_positions = find_positions(ties, graph)
     levels: list[Level] = []
     for convolves, place in stretches(layers):
         n_nodes, neighbors = graph.shape[0], None
@@ -92,16 +99,23 @@ def build_levels(
                 graph,
                 n_neighbors=min(n_neighbors, n_nodes),
                 n_steps=n_steps,
-                ties=ties if positions is None else positions,
+                order=order,
+                positions=positions,
+                period=period,
+                ties=ties if tie_positions is None else tie_positions,
                 random_state=random_state,
             )
-        level = Level(n_nodes, graph, neighbors, None, positions)
+        level = Level(
+            n_nodes, graph, neighbors, None, tie_positions if positions is None else positions
+        )
         if place is not None:
             coarsening, grid = _pool(graph, grid, layers, place)
             level = replace(level, groups=coarsening.groups)
             graph = coarsening.graph
+            if tie_positions is not None:
+                tie_positions = group_means(tie_positions, coarsening.groups)
             if positions is not None:
-                positions = group_means(positions, coarsening.groups)
+                positions = group_means(positions, coarsening.groups, period)
         levels.append(level)
     return levels
 
@@ -129,10 +143,29 @@ def find_positions(ties: Any, graph: sp.csr_array) -> tuple[Grid | None, np.ndar
     return None, positions
 
 
-def group_means(values: np.ndarray, groups: np.ndarray) -> np.ndarray:
-    """Return the mean (n_groups, n_axes) over each group of values (n_nodes, n_axes)."""
+def group_means(
+    values: np.ndarray, groups: np.ndarray, period: np.ndarray | None = None
+) -> np.ndarray:
+    """Return the mean (n_groups, n_axes) over each group of values (n_nodes, n_axes).
+
+    Along an axis with a period the mean is that of the shorter ways from a group's first node.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from walkconv.models.hierarchy import group_means
+    >>> group_means(np.array([[0.0], [9.0], [4.0]]), np.array([0, 0, 1]), np.array([10.0]))
+    array([[-0.5],
+           [ 4. ]])
+    """
+    _, first = np.unique(groups, return_index=True)
+    offset = values - values[first][groups]
+    if period is not None:
+        length = np.where(period > 0, period, np.inf)
+        offset -= np.where(period > 0, period, 0.0) * np.rint(offset / length)
     size = np.bincount(groups)
-    return np.stack([np.bincount(groups, weights=axis) / size for axis in values.T], axis=1)
+    mean = np.stack([np.bincount(groups, weights=axis) / size for axis in offset.T], axis=1)
+    return values[first] + mean
 
 
 def stretches(layers: Sequence[Layer]) -> Iterator[tuple[bool, int | None]]:

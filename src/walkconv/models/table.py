@@ -52,11 +52,15 @@ class Table:
     def __len__(self) -> int:
         return self.X.shape[0]
 
-    def batch(self, rows: np.ndarray | slice) -> tuple[Tensor, ...]:
-        """Return the rows (m, n_nodes, n_channels) and, if a value is missing, a mask of those."""
+    def values(self, rows: np.ndarray | slice) -> np.ndarray:
+        """Return rows (m, n_nodes, n_channels) as they came."""
         picked = self.X[rows]
         values = picked if isinstance(picked, np.ndarray) else picked.toarray()
-        scaled = self.scaling.scale(values.reshape(len(values), *self.scaling.mean.shape))
+        return values.reshape(len(values), *self.scaling.mean.shape)
+
+    def batch(self, rows: np.ndarray | slice) -> tuple[Tensor, ...]:
+        """Return the rows (m, n_nodes, n_channels) and, if a value is missing, a mask of those."""
+        scaled = self.scaling.scale(self.values(rows))
         if self.clip is not None:
             scaled /= np.sqrt(1 + np.square(scaled / self.clip))
         missing = np.isnan(scaled)

@@ -5,6 +5,7 @@ from .diagnosis import diagnose
 from .neighbors import Neighbors
 from .refinement import refine_colors
 from .select import select_neighbors
+from .slots import slot_offsets
 
 __all__ = [
     "Neighbors",
@@ -12,5 +13,6 @@ __all__ = [
     "expected_visits",
     "refine_colors",
     "select_neighbors",
+    "slot_offsets",
     "transition_matrix",
 ]

@@ -7,12 +7,13 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class Neighbors:
-    """The most visited nodes of every node, most visited first.
+    """The most visited nodes of every node, most visited first or in order of direction.
 
     Attributes
     ----------
     index : ndarray of shape (n_nodes, n_neighbors), int64
-        The neighbours of each node in order of rank; -1 where a node reaches fewer.
+        The neighbours of each node by slot, which is a rank or a displacement (`slot_offsets`);
+        -1 in a slot that no node fills.
     visits : ndarray of shape (n_nodes, n_neighbors), float64
         Expected visits to each neighbour; 0 in an empty slot.
     sign : ndarray of shape (n_nodes, n_neighbors), int8

@@ -11,6 +11,7 @@ from walkconv.walks import blocked, dense, sparse
 from walkconv.walks.neighbors import Neighbors
 from walkconv.walks.plan import Plan, available_threads
 from walkconv.walks.reach import enough_steps
+from walkconv.walks.slots import CANDIDATES_PER_SLOT, REACHED_PER_SLOT, check_places, oriented
 from walkconv.walks.ties import tie_rule
 
 ENGINES = {
@@ -25,6 +26,9 @@ def select_neighbors(
     *,
     n_neighbors: int,
     n_steps: int | Literal["auto"] = 1,
+    order: Literal["visits", "direction"] = "visits",
+    positions: Any = None,
+    period: Any = None,
     ties: Any = "index",
     random_state: Any = None,
     method: Literal["auto", "dense", "blocked", "sparse"] = "auto",
@@ -36,6 +40,12 @@ def select_neighbors(
     For every node i these are the `n_neighbors` nodes j with the largest ``Q_ij`` of
     `expected_visits`. The node itself is one of them, and the first whenever `n_steps` is 1.
 
+    With ``order="direction"`` a slot means the same displacement at every node instead, as a
+    weight of an image filter does; `slot_offsets` says which. Of the most visited nodes, eight
+    for each slot, those that lie at its offset from the node are chosen, all slots together, so
+    that the sum of squared misfits is least. Offsets are steps of the local spacing, the usual
+    distance of the nearest nodes around; a slot without a candidate within one step stays empty.
+
     Parameters
     ----------
     graph
@@ -45,7 +55,13 @@ def select_neighbors(
         The paper's p, the node itself included.
     n_steps : int or "auto", default 1
         The paper's k. "auto" takes the smallest at which nearly every node (99 %) has filled its
-        slots or reached all that it can reach.
+        slots, twice over with ``order="direction"``, or reached all that it can reach.
+    order : "visits" or "direction", default "visits"
+        What a slot means: a rank, or a displacement.
+    positions : array of shape (n_nodes, n_dims), optional
+        Where the nodes are, for ``order="direction"``: known, or from `layout_graph`.
+    period : array of shape (n_dims,), optional
+        Length of an axis of `positions` that runs round a ring; 0 for one with two ends.
     ties : "index", "random" or array of shape (n_nodes, n_axes), default "index"
         The order of nodes with equal visits: in descending order, visits within a relative 1e-9
         of the ones before them are tied with them. The node itself comes first; then the lowest
@@ -63,7 +79,7 @@ def select_neighbors(
     -------
     Neighbors
         `index`, `visits` and `sign`, each (n_nodes, n_neighbors). A node that reaches fewer than
-        `n_neighbors` nodes has -1 in its last slots.
+        `n_neighbors` nodes has -1 in its last slots; ordered by direction, in any but the first.
 
     Examples
     --------
@@ -75,6 +91,15 @@ def select_neighbors(
            [ 2,  0,  1],
            [ 3,  2, -1],
            [ 4, -1, -1]])
+    >>> line = graph_from_edges([[2, 0, 1], [0, 1, 3]], n_nodes=4)  # 2 - 0 - 1 - 3
+    >>> places = [[1], [2], [0], [3]]
+    >>> select_neighbors(
+    ...     line, n_neighbors=3, n_steps="auto", order="direction", positions=places
+    ... ).index  # itself, the one to the left, the one to the right
+    array([[ 0,  2,  1],
+           [ 1,  0,  3],
+           [ 2, -1,  0],
+           [ 3,  1, -1]])
     """
     matrix = as_graph(graph)
     n_nodes = matrix.shape[0]
@@ -84,23 +109,33 @@ def select_neighbors(
             f"n_neighbors must be at most the number of nodes ({n_nodes}); got {n_neighbors}. "
             "Lower n_neighbors."
         )
+    places = None
+    if check_option(order, "order", ["visits", "direction"]) == "direction":
+        places = check_places(positions, period, n_nodes)
     if isinstance(n_steps, str):
         check_option(n_steps, "n_steps", ["auto"])
-        n_steps = enough_steps(matrix, n_neighbors)
+        n_reached = n_neighbors if places is None else REACHED_PER_SLOT * n_neighbors
+        n_steps = enough_steps(matrix, min(n_nodes, n_reached))
+    n_steps = check_integer(n_steps, "n_steps", minimum=0)
+    n_ranked = n_neighbors
+    if places is not None:  # of k + 1 visits at least one is to the node itself: at most k lead
+        n_ranked = min(n_nodes, max(CANDIDATES_PER_SLOT * n_neighbors, n_steps + 1))
     method = check_option(method, "method", ["auto", *ENGINES])  # type: ignore[assignment]
     if block_size is not None:
         block_size = check_integer(block_size, "block_size", minimum=1)
     if n_threads is None:
         n_threads = available_threads()
     plan = Plan(
-        n_neighbors=n_neighbors,
-        n_steps=check_integer(n_steps, "n_steps", minimum=0),
+        n_neighbors=n_ranked,
+        n_steps=n_steps,
         tie_rule=tie_rule(ties, random_state, n_nodes),
         block_size=block_size,
         n_threads=check_integer(n_threads, "n_threads", minimum=1),
     )
     engine = ENGINES[_fastest(matrix, plan.n_steps) if method == "auto" else method]
     index, visits = engine(matrix, plan)
+    if places is not None:
+        index, visits = oriented(index, visits, places, n_neighbors, plan)
     return Neighbors(index, visits, _signs(matrix, index), plan.n_steps)
 
 

@@ -1,0 +1,139 @@
+"""Slots that are directions: every node has its neighbours where a template has its offsets."""
+
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from walkconv._checks import as_array, as_real, check_finite, check_integer
+from walkconv.walks.loops import local_spacing, orient_rows
+from walkconv.walks.plan import Plan
+
+CANDIDATES_PER_SLOT = 8
+"""So many of the most visited nodes are considered: some directions are visited more than others.
+Measured on the pixels of MNIST, 25 slots: 3 for each slot leave 30 % empty, 8 leave 25 %."""
+REACHED_PER_SLOT = 2
+"""So many nodes a walk of ``n_steps="auto"`` is to reach."""
+REACH = 1.0
+"""How far from its offset a neighbour may lie, in units of the spacing of nodes around."""
+
+
+def slot_offsets(n_neighbors: int, *, n_dims: int = 2) -> np.ndarray:
+    """Return the displacement that each slot of an oriented table stands for.
+
+    Slot 0 is the node itself. The others follow ring by ring, nearest first, and those equally
+    near in ascending order of their components; so 9 slots of a plane are 3 x 3 cells, 25 are
+    5 x 5, and the slots of a small table are the first of a large one.
+
+    Parameters
+    ----------
+    n_neighbors : int
+        Slots of each node, itself included.
+    n_dims : int, default 2
+        Axes of the layout.
+
+    Returns
+    -------
+    ndarray of shape (n_neighbors, n_dims), int64
+        Steps along each axis.
+
+    Examples
+    --------
+    >>> from walkconv import slot_offsets
+    >>> slot_offsets(5).tolist()
+    [[0, 0], [-1, 0], [0, -1], [0, 1], [1, 0]]
+    >>> slot_offsets(4, n_dims=1).ravel().tolist()
+    [0, -1, 1, -2]
+    """
+    n_neighbors = check_integer(n_neighbors, "n_neighbors", minimum=1)
+    n_dims = check_integer(n_dims, "n_dims", minimum=1)
+    radius = 0
+    while (2 * radius + 1) ** n_dims < n_neighbors:
+        radius += 1
+    steps = np.array(list(product(range(-radius, radius + 1), repeat=n_dims)))
+    order = np.lexsort((*steps.T[::-1], (steps**2).sum(axis=1), np.abs(steps).max(axis=1)))
+    return steps[order[:n_neighbors]]
+
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """Where the nodes are.
+
+    Attributes
+    ----------
+    positions : ndarray of shape (n_nodes, n_dims), float64
+    period : ndarray of shape (n_dims,), float64
+        Length of an axis that runs round a ring; 0 for an axis with two ends.
+    """
+
+    positions: np.ndarray
+    period: np.ndarray
+
+
+def check_places(positions: Any, period: Any, n_nodes: int) -> Places:
+    """Return the places of the nodes, or say what is wrong with them."""
+    if positions is None:
+        raise ValueError(
+            "order='direction' needs positions: known ones, or layout_graph(graph).positions."
+        )
+    places = as_real(as_array(positions, "positions"), "positions").astype(np.float64)
+    if places.ndim != 2 or places.shape[0] != n_nodes or places.shape[1] == 0:
+        raise ValueError(
+            f"positions must have shape (n_nodes, n_dims) with n_nodes = {n_nodes}; "
+            f"got shape {places.shape}."
+        )
+    check_finite(places, "positions")
+    if period is None:
+        return Places(places, np.zeros(places.shape[1]))
+    lengths = as_real(as_array(period, "period"), "period").astype(np.float64)
+    if lengths.shape != (places.shape[1],) or not (lengths >= 0).all():
+        raise ValueError(
+            f"period must have a length for each of the {places.shape[1]} axes, 0 for an axis with "
+            f"two ends; got {lengths.tolist()}."
+        )
+    check_finite(lengths, "period")
+    return Places(places, lengths)
+
+
+def oriented(
+    candidates: np.ndarray, visits: np.ndarray, places: Places, n_neighbors: int, plan: Plan
+) -> tuple[np.ndarray, np.ndarray]:
+    """Put the most visited nodes into the slots of their displacements.
+
+    Parameters
+    ----------
+    candidates, visits : ndarray of shape (n_nodes, n_candidates)
+        The most visited nodes of each node, itself among them; -1 for none.
+    places : Places
+        Where the nodes are.
+    n_neighbors : int
+        Slots.
+    plan : Plan
+        Its threads do the work.
+
+    Returns
+    -------
+    index, visits : ndarray of shape (n_nodes, n_neighbors)
+    """
+    n_nodes, n_dims = places.positions.shape
+    offsets = slot_offsets(n_neighbors, n_dims=n_dims).astype(np.float64)
+    spacing = local_spacing(candidates, places.positions, places.period)
+    index = np.empty((n_nodes, n_neighbors), dtype=np.int64)
+    slot_visits = np.empty((n_nodes, n_neighbors))
+    plan.for_each_block(
+        n_nodes,
+        lambda start, stop: orient_rows(
+            start,
+            candidates[start:stop],
+            visits[start:stop],
+            places.positions,
+            places.period,
+            spacing[start:stop],
+            offsets,
+            REACH,
+            index[start:stop],
+            slot_visits[start:stop],
+        ),
+    )
+    return index, slot_visits
