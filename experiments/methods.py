@@ -14,7 +14,7 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import LinearRegression, RidgeCV
 
 from experiments.data import Data
-from experiments.image import ImageCNNClassifier
+from experiments.image import WindowConv
 from experiments.preparation import STEPS
 from walkconv import GraphCNNClassifier, GraphCNNRegressor, grid_graph
 
@@ -104,13 +104,11 @@ class _Watch:
 
 
 def _network_kind(convolution: str | None, task: str) -> Any:
-    if convolution == "image":
-        return ImageCNNClassifier
-    if convolution is not None:
-        from experiments.baselines import BASELINES
+    if convolution is None:
+        return GraphCNNClassifier if task == "classification" else GraphCNNRegressor
+    from experiments.baselines import BASELINES, estimators_with
 
-        return BASELINES[convolution][task]
-    return GraphCNNClassifier if task == "classification" else GraphCNNRegressor
+    return (BASELINES | {"image": estimators_with(WindowConv)})[convolution][task]
 
 
 def random_graph(n_nodes: int, *, n_neighbors: int, seed: int) -> sp.csr_array:

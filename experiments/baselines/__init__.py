@@ -24,4 +24,10 @@ CONVOLUTIONS = {
 }
 BASELINES = {name: estimators_with(convolution) for name, convolution in CONVOLUTIONS.items()}
 
-__all__ = ["BASELINES", "CONVOLUTIONS", "architecture_at_budget", "count_weights"]
+__all__ = [
+    "BASELINES",
+    "CONVOLUTIONS",
+    "architecture_at_budget",
+    "count_weights",
+    "estimators_with",
+]
