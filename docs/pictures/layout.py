@@ -13,7 +13,7 @@ import walkconv as wc
 from walkconv.datasets import load_mnist
 
 INK = "#22313f"
-N_ROWS, SHOWN = 20_000, 4
+N_ROWS, DIGIT, SHOWN = 20_000, 5, 4
 
 
 def aligned(positions: np.ndarray, sites: np.ndarray) -> np.ndarray:
@@ -24,21 +24,21 @@ def aligned(positions: np.ndarray, sites: np.ndarray) -> np.ndarray:
 
 
 def draw_pixels(axes: plt.Axes, places: np.ndarray, values: np.ndarray, title: str) -> None:
-    down, right = places.T
+    down, right = (places - np.median(places, axis=0)).T
     order = np.argsort(values, kind="stable")
     axes.scatter(
         right[order],
         -down[order],
         c=values[order],
         cmap="Greys",
-        s=16,
+        s=22,
         marker="s",
         vmin=-40,
         vmax=255,
         linewidths=0,
     )
     axes.set_title(title, color=INK)
-    axes.set_aspect("equal")
+    axes.set(aspect="equal", xlim=(-16, 16), ylim=(-16, 16))
     axes.axis("off")
 
 
@@ -80,11 +80,12 @@ def main() -> None:
     left = panels[0].subplots(1, 3)
     side = int(np.ceil(np.sqrt(len(pixels))))
     as_they_come = np.stack(np.divmod(np.arange(len(pixels)), side), axis=1)
-    draw_pixels(left[0], as_they_come, X[0], "pixels in no order ...")
+    ink = X[np.flatnonzero(mnist.y_train[rows] == DIGIT)[0]]
+    draw_pixels(left[0], as_they_come, ink, "pixels in no order ...")
     draw_pixels(
-        left[1], aligned(model.positions_, sites), X[0], "... laid out by their correlations"
+        left[1], aligned(model.positions_, sites), ink, "... laid out by their correlations"
     )
-    draw_pixels(left[2], sites, X[0], "the picture they came from")
+    draw_pixels(left[2], sites, ink, "the picture they came from")
     panels[1].suptitle("filters, each slot a direction", color=INK)
     draw_filters(list(panels[1].subplots(2, 2).ravel()), weight)
     figure.savefig(Path(__file__).with_suffix(".png"), dpi=110)

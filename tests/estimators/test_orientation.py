@@ -32,7 +32,7 @@ def test_direction_lays_the_columns_out(fields):
     is_there = model.neighbors_.index[:, 1:5] >= 0
     for slot in range(4):  # one step along one axis of the grid, the same at nearly every column
         _, counts = np.unique(steps[is_there[:, slot], slot], axis=0, return_counts=True)
-        assert counts.max() > 0.95 * is_there[:, slot].sum()
+        assert counts.max() > 0.9 * is_there[:, slot].sum()
         assert is_there[:, slot].mean() > 0.85
 
 

@@ -77,7 +77,7 @@ def test_correlations_of_columns_tell_where_they_stand(rng, share_of_right_slots
     table = select_neighbors(
         graph, n_neighbors=9, order="direction", positions=layout.positions
     ).index
-    assert share_of_right_slots(table, sites) >= 0.99
+    assert share_of_right_slots(table, sites) >= 0.97
 
 
 def test_few_landmarks_do_as_well(shuffled_grid, share_of_right_slots):

@@ -17,7 +17,7 @@ from walkconv.layouts.layout import Layout
 from walkconv.layouts.ring import unrolled
 from walkconv.layouts.routes import Recipe, best_recipe, find_routes
 
-TRIED_EDGES = (2, 4, 5, 6, 8, 12, 16)
+TRIED_EDGES = (2, 4, 5, 6, 8, 12)
 GAP = 3.0
 """Between components without a way from one to the other, in steps."""
 
@@ -46,8 +46,8 @@ def layout_graph(
         Axes of the layout. With one, a ring is recognised, and the axis has a period.
     n_edges : int or "auto", default "auto"
         Strongest edges of a node that say who is near; with fewer there are no false short cuts,
-        with more no gaps. "auto" takes the number after which the eigenvalues fall off most
-        steeply behind the last axis.
+        with more no gaps. "auto" takes the most after which the eigenvalues fall off about as
+        steeply behind the last axis as they ever do.
     n_landmarks : int, default 256
         Nodes from which distances are measured: more cost more time and memory.
 

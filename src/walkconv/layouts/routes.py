@@ -18,6 +18,8 @@ from walkconv.layouts.likeness import alike_edges, walk_likeness
 N_REVIEWS = 2
 N_ROUTES = 24
 """Likest nodes of a node that distances may run through."""
+AS_GOOD = 0.05
+"""Recipes whose decay is this near the least are as good."""
 TRIAL_LANDMARKS = 64
 """Enough to compare recipes by their eigenvalues."""
 
@@ -45,7 +47,9 @@ def find_routes(weight: sp.csr_array, recipe: Recipe) -> sp.csr_array:
 
 
 def best_recipe(weight: sp.csr_array, tried: Sequence[int], n_dims: int) -> Recipe:
-    """Return the recipe after which the eigenvalues fall off most behind the last axis.
+    """Return the recipe with the most edges after which the eigenvalues still fall off steeply.
+
+    More edges average more noise, until they are short cuts.
 
     Parameters
     ----------
@@ -68,7 +72,9 @@ def best_recipe(weight: sp.csr_array, tried: Sequence[int], n_dims: int) -> Reci
             if n_reviews in (0, N_REVIEWS):
                 eigenvalues = scale_distances(routes, TRIAL_LANDMARKS).eigenvalues
                 decays[Recipe(n_edges, n_reviews)] = decay(eigenvalues, n_dims)
-    return min(decays, key=lambda recipe: decays[recipe])
+    most = min(decays.values()) + AS_GOOD
+    good = [recipe for recipe in decays if decays[recipe] <= most]
+    return min(good, key=lambda recipe: (-recipe.n_edges, decays[recipe]))
 
 
 def _reviewed(weight: sp.csr_array, n_edges: int, n_reviews: int) -> Iterator[sp.csr_array]:
