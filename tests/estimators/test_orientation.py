@@ -1,9 +1,18 @@
 """Slots as directions inside the estimators: chosen, pooled, kept in files, shifted."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from walkconv import GraphCNNClassifier, GraphCNNRegressor, GraphSample, load, slot_offsets
+from walkconv import (
+    GraphCNNClassifier,
+    GraphCNNRegressor,
+    GraphSample,
+    grid_graph,
+    load,
+    slot_offsets,
+)
+from walkconv.models import build_levels, parse_architecture
 from walkconv.models.hierarchy import group_means
 from walkconv.models.shifting import ShiftedTable, shift_sources
 from walkconv.persistence import ModelFileError, read_file, write_file
@@ -179,3 +188,36 @@ def test_samples_that_are_graphs_have_no_common_direction():
 def test_bad_settings(fields, settings, message):
     with pytest.raises(ValueError, match=message):
         fit(fields, **settings)
+
+
+def test_places_with_names_are_matched_by_name(rng):
+    names = [f"c{place}" for place in range(9)]
+    X = pd.DataFrame(rng.normal(size=(60, 9)).cumsum(axis=1), columns=names)
+    places = pd.DataFrame({"x": np.arange(9.0)}, index=names)
+    model = GraphCNNRegressor("C2", order="direction", n_neighbors=3, max_iter=1, random_state=0)
+    expected = model.set_params(positions=places.to_numpy()).fit(X, X["c0"]).neighbors_.index
+    shuffled = places.sample(frac=1, random_state=0)
+    found = model.set_params(positions=shuffled).fit(X, X["c0"]).neighbors_.index
+    np.testing.assert_array_equal(found, expected)
+    with pytest.raises(ValueError, match="rows of positions must have the names of the columns"):
+        model.set_params(positions=shuffled.iloc[1:]).fit(X, X["c0"])
+
+
+def test_a_small_level_keeps_every_direction():
+    levels = build_levels(
+        grid_graph((4, 4)),
+        parse_architecture("C4-P2x2-C4"),
+        n_neighbors=9,
+        order="direction",
+        positions=np.stack(np.divmod(np.arange(16.0), 4), axis=1),
+    )
+    assert levels[1].neighbors.index.shape == (4, 9)
+    assert set(levels[1].neighbors.index[0]) == {-1, 0, 1, 2, 3}
+
+
+def test_a_shift_needs_neighbours_of_the_columns(rng):
+    X = rng.normal(size=(40, 9)).cumsum(axis=1)
+    positions = np.arange(9.0)[:, None]
+    model = GraphCNNRegressor("P2-C2", order="direction", positions=positions, shift=1)
+    with pytest.raises(ValueError, match="the architecture must begin with a C layer"):
+        model.fit(X, X[:, 0])

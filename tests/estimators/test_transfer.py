@@ -79,3 +79,9 @@ def test_what_does_not_fit_is_refused(trained, classifier, table, classes):
     dense = clone(classifier).set_params(architecture="FC4").fit(table, classes)
     with pytest.raises(ValueError, match="There are no filters to move"):
         dense.transfer(table[:, :5], classes)
+
+
+def test_a_table_and_graphs_do_not_share_filters(trained, rng):
+    rings = [GraphSample(nx.cycle_graph(int(n))) for n in rng.integers(3, 9, 20)]
+    with pytest.raises(ValueError, match="those learned on graphs to graphs"):
+        trained.transfer(rings, np.arange(20) % 2)

@@ -54,6 +54,12 @@ def test_nodes_that_look_alike_share_a_colour_and_others_do_not():
     assert len(set(colors[3:])) == 1
 
 
+def test_a_long_chain_is_told_apart_node_by_node():
+    colors = refine_colors(nx.to_numpy_array(nx.path_graph(301)), n_steps=1)
+    assert len(set(colors)) == 151
+    np.testing.assert_array_equal(colors, colors[::-1])
+
+
 def test_colours_given_come_first_and_spread():
     path = nx.to_numpy_array(nx.path_graph(5))
     colors = refine_colors(path, [0, 0, 0, 0, 7], n_steps=1)

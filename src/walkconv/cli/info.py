@@ -20,7 +20,7 @@ def info(
     facts = {
         "estimator": type(fitted).__name__,
         "architecture": fitted.architecture or "(no hidden layer)",
-        "features": str(fitted.n_features_in_),
+        "features": str(getattr(fitted, "n_features_in_", "graphs of any size")),
         "parameters": f"{fitted.n_parameters_:,}",
         "members": str(fitted.n_members),
         "file size": f"{Path(model).stat().st_size:,} bytes",

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from walkconv._samples import is_list_of_samples
 from walkconv.estimators.filters import Filters
 from walkconv.estimators.fitting import fit_model
-from walkconv.estimators.graph_inputs import read_samples
+from walkconv.estimators.graph_inputs import check_fitted_kind, read_samples
 from walkconv.estimators.inputs import Rows, read_table
 from walkconv.estimators.kinds import make_graph_network, make_table
 from walkconv.estimators.model_file import save_model
@@ -103,7 +103,7 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
         check_is_fitted(self)
         model = clone(self).set_params(warm_start=False, checkpoint=None)
         model.set_params(graph=self.graph if graph is None else graph)
-        source = Filters(self.modules_, filters)
+        source = Filters(self.modules_, self.encoding_, filters)
         return fit_model(model, X, y, sample_weight, validation_data, filters=source)
 
     def make_network(self, n_nodes: int, n_channels: int, n_outputs: int) -> nn.Module:
@@ -207,7 +207,8 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
     def _outputs(self, X: Any) -> list[np.ndarray]:
         """Return the outputs (n_samples, n_outputs) of every member."""
         check_is_fitted(self)
-        read = read_samples if is_list_of_samples(X) else read_table
-        table = make_table(self, read(self, X), check_device(self.device))
+        samples = read_samples(X) if is_list_of_samples(X) else read_table(self, X)
+        check_fitted_kind(self, samples)
+        table = make_table(self, samples, check_device(self.device))
         batch_size = check_batch_size(self.batch_size)
         return [predict(module, table, batch_size) for module in self.modules_]

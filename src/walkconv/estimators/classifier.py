@@ -60,7 +60,8 @@ class GraphCNNClassifier(ClassifierMixin, GraphCNN):
         takes the columns as they are, for those that share a scale already.
     clip : float or None, default 3.0
         Values z beyond about `clip` (deviations, where columns are standardised) are pulled in
-        smoothly, ``z / sqrt(1 + (z / clip)^2)``. None leaves them.
+        smoothly, ``z / sqrt(1 + (z / clip)^2)``. None leaves them. Numbers of nodes of graphs are
+        standardised and not clipped.
     normalization : "batch" or None, default "batch"
         Batch normalisation of the fully connected layers and, in networks with pooling, of the
         convolutions.

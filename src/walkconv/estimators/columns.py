@@ -32,8 +32,8 @@ def learn_columns(model: Any, rows: Rows, settings: Settings, seed: int) -> None
         orientation = orient(
             graph,
             order=model.order,
-            positions=model.positions,
-            n_neighbors=min(n_neighbors, graph.shape[0]),
+            positions=in_column_order(model.positions, names, "positions"),
+            n_neighbors=n_neighbors,
             n_steps=model.n_steps,
         )
         levels = build_levels(
@@ -44,10 +44,25 @@ def learn_columns(model: Any, rows: Rows, settings: Settings, seed: int) -> None
             order=orientation.order,
             positions=orientation.positions,
             period=orientation.period,
-            ties=model.ties,
+            ties=in_column_order(model.ties, names, "ties"),
             random_state=seed,
         )
     keep_columns(model, graph, levels, orientation)
+
+
+def in_column_order(values: Any, names: Any, what: str) -> Any:
+    """Return a DataFrame whose rows have the names of the columns in the order of the columns."""
+    if names is None or not hasattr(values, "loc"):
+        return values
+    index = values.index
+    if not any(isinstance(label, str) for label in index):
+        return values
+    if len(index) != len(names) or set(index) != set(names):
+        raise ValueError(
+            f"The rows of {what} must have the names of the columns of X, or be an array in their "
+            f"order; got {list(index)[:3]} ... for {list(names)[:3]} ..."
+        )
+    return values.loc[list(names)]
 
 
 def keep_columns(

@@ -11,10 +11,10 @@ from torch import nn
 
 from walkconv._samples import is_list_of_samples
 from walkconv.estimators.filters import Filters
-from walkconv.estimators.graph_inputs import read_graphs
+from walkconv.estimators.graph_inputs import check_fitted_kind, check_same_kind, read_graphs
 from walkconv.estimators.identity import identify
 from walkconv.estimators.inputs import Rows, read_rows
-from walkconv.estimators.kinds import learn_samples, make_training_table
+from walkconv.estimators.kinds import check_same_walks, learn_samples, make_training_table
 from walkconv.estimators.objective import batch_loss, scorer
 from walkconv.estimators.settings import Settings, check_settings
 from walkconv.models.checkpoint import Checkpoint
@@ -39,17 +39,21 @@ def fit_model(
     settings = check_settings(model)
     is_warm = model.warm_start and hasattr(model, "modules_")
     rows = _read_rows(model, X, y, sample_weight, is_first=not is_warm)
-    if not is_warm:
+    if is_warm:
+        check_fitted_kind(model, rows.X)
+        check_same_walks(model)
+    else:
         model._learn_target(rows.y)
     rows = replace(rows, y=model._encode_target(rows.y))
-    validation = _read_validation(model, validation_data)
+    validation = _read_validation(model, validation_data, rows.X)
     seed = int(check_random_state(model.random_state).randint(2**31 - 1))
     checkpoint = _open_checkpoint(model, rows, validation, seed)
     seed = seed if checkpoint is None else checkpoint.seed
     if validation is None and model.early_stopping:
         rows, validation = _split(model, rows, seed)
     if not is_warm:
-        learn_samples(model, rows, settings, seed)
+        encoding = None if filters is None else filters.encoding_for(rows.X)
+        learn_samples(model, rows, settings, seed, encoding)
     networks = _make_networks(model, settings, seed, is_warm=is_warm)
     if filters is not None:
         filters.put_into(networks)
@@ -78,13 +82,14 @@ def _read_rows(model: Any, X: Any, y: Any, sample_weight: Any, *, is_first: bool
     return read(model, X, y, sample_weight, is_first=is_first, **model._target_checks)
 
 
-def _read_validation(model: Any, pair: Any) -> Rows | None:
+def _read_validation(model: Any, pair: Any, training: Any) -> Rows | None:
     if pair is None:
         return None
     if not isinstance(pair, tuple | list) or len(pair) != 2:
         raise TypeError("validation_data must be a pair (X, y).")
     X, y = pair
     rows = _read_rows(model, X, y, None, is_first=False)
+    check_same_kind(rows.X, training)
     return replace(rows, y=model._encode_target(rows.y))
 
 

@@ -8,7 +8,9 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from walkconv._samples import GraphSample, as_samples
 from walkconv.estimators.inputs import Rows, drop_weightless
-from walkconv.models.encoding import check_alike
+from walkconv.models.encoding import check_alike, what_is_known
+
+KINDS = {False: "a table", True: "a list of graphs"}
 
 
 def holds_graphs(X: Any) -> bool:
@@ -21,8 +23,7 @@ def read_graphs(
 ) -> Rows:
     """Return checked graphs with their targets and weights; those of weight 0 are gone.
 
-    `is_first` says whether the encoding of nodes is learned from them or must be that of an
-    earlier fit.
+    `is_first` says whether they are to be learned from, whatever was fitted before.
     """
     samples = _as_objects(as_samples(graphs))
     if is_first:
@@ -31,8 +32,6 @@ def read_graphs(
                 delattr(model, name)
         if len(samples) < 2:
             raise ValueError(f"There must be at least two graphs; got {len(samples)}.")
-    else:
-        check_graphs(model, samples)
     y = validate_data(model, "no_validation", y, **target)
     check_consistent_length(samples, y)
     ones = np.ones(len(samples))
@@ -44,19 +43,39 @@ def read_graphs(
     return drop_weightless(Rows(samples, y, weight))
 
 
-def check_graphs(model: Any, samples: np.ndarray) -> np.ndarray:
-    """Return graphs of whose nodes the same is known as in fit."""
-    if model.encoding_ is None:
-        raise ValueError(
-            "X must be a table, as in fit; got graphs. Fit on graphs to predict for graphs."
-        )
-    check_alike(samples.tolist(), model.encoding_.known)
-    return samples
-
-
-def read_samples(model: Any, graphs: Any) -> np.ndarray:
+def read_samples(graphs: Any) -> np.ndarray:
     """Return checked graphs (n_samples,) to predict for."""
-    return check_graphs(model, _as_objects(as_samples(graphs)))
+    return _as_objects(as_samples(graphs))
+
+
+def check_fitted_kind(model: Any, X: Any) -> None:
+    """Refuse samples of another kind, or of which other things are known, than in fit."""
+    is_graphs, wants_graphs = holds_graphs(X), model.encoding_ is not None
+    if is_graphs != wants_graphs:
+        raise ValueError(f"X must be {KINDS[wants_graphs]}, as in fit; got {KINDS[is_graphs]}.")
+    if wants_graphs:
+        check_alike(X.tolist(), model.encoding_.known)
+        return
+    n_channels, came = model.scaling_.mean.shape[1], (*X.shape, 1)[2]
+    if came != n_channels:
+        raise ValueError(f"X must have {n_channels} channel(s), as in fit; got {came}.")
+
+
+def check_same_kind(X: Any, training: Any) -> None:
+    """Refuse validation samples that are of another kind than the training samples."""
+    is_graphs, wants_graphs = holds_graphs(X), holds_graphs(training)
+    if is_graphs != wants_graphs:
+        raise ValueError(
+            f"validation_data must hold {KINDS[wants_graphs]}, as the training samples do; "
+            f"got {KINDS[is_graphs]}."
+        )
+    if wants_graphs:
+        check_alike(X.tolist(), what_is_known(training[0]))
+    elif (*X.shape, 1)[2] != (*training.shape, 1)[2]:
+        raise ValueError(
+            f"validation_data must have {(*training.shape, 1)[2]} channel(s), as the training "
+            f"rows do; got {(*X.shape, 1)[2]}."
+        )
 
 
 def _as_objects(samples: list[GraphSample]) -> np.ndarray:

@@ -30,6 +30,8 @@ def identify(model: Any, rows: Rows, validation: Rows | None) -> dict[str, Any]:
         identity["data: ties"] = digest(np.asarray(model.ties))
     if model.positions is not None:
         identity["data: positions"] = digest(np.asarray(model.positions))
+    names = getattr(model, "feature_names_in_", [])
+    identity["names"] = hashlib.sha256("\n".join(map(str, names)).encode()).hexdigest()
     for part in ("X", "y", "weight"):
         identity[f"data: {part}"] = digest(getattr(rows, part))
     if validation is not None:

@@ -13,6 +13,7 @@ from walkconv._checks import check_flag, check_integer
 from walkconv.estimators.base import GraphCNN
 from walkconv.estimators.classifier import GraphCNNClassifier
 from walkconv.estimators.columns import keep_columns
+from walkconv.estimators.kinds import walks_of
 from walkconv.estimators.level_file import Arrays, read_levels, read_orientation, under
 from walkconv.estimators.model_file import ENCODING, GRAPH_PARTS, KIND
 from walkconv.estimators.regressor import GraphCNNRegressor
@@ -71,6 +72,7 @@ def _restore(arrays: Arrays, content: dict[str, Any]) -> GraphCNN:
     model = ESTIMATORS[content["estimator"]](**_parameters(content["parameters"]))
     model.positions = arrays.get("positions")
     settings = check_settings(model)
+    model.walks_ = walks_of(model)
     if content["uses_degree"] is None:
         _restore_columns(model, settings, arrays, content)
     else:

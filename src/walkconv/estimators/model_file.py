@@ -52,6 +52,8 @@ def save_model(model: Any, path: str | os.PathLike) -> None:
         parameters["graph"] = model.graph
     elif model.graph_ is not None:
         arrays |= {f"graph.{part}": getattr(model.graph_, part) for part in GRAPH_PARTS}
+    if model.encoding_ is not None:  # what was fitted, whatever was set since
+        parameters |= {name: getattr(model.walks_, name) for name in ("n_neighbors", "n_steps")}
     settings = {
         "estimator": type(model).__name__,
         "parameters": parameters,

@@ -44,8 +44,8 @@ class NodeEncoding:
         return np.column_stack([_kinds(sample, self.tags), numbers]).astype(np.float32)
 
 
-def learn_encoding(samples: Sequence[GraphSample]) -> NodeEncoding:
-    """Return the encoding of the nodes of training graphs.
+def learn_encoding(samples: Sequence[GraphSample], *, standardize: bool = True) -> NodeEncoding:
+    """Return the encoding of the nodes of training graphs, numbers as they are if so asked.
 
     Examples
     --------
@@ -57,35 +57,39 @@ def learn_encoding(samples: Sequence[GraphSample]) -> NodeEncoding:
            [1., 0.],
            [1., 0.]], dtype=float32)
     """
-    check_alike(samples, _what_is_known(samples[0]))
+    check_alike(samples, what_is_known(samples[0]))
     uses_degree = samples[0].x is None and samples[0].tags is None
     numbers = np.concatenate([_numbers(sample, uses_degree) for sample in samples])
-    deviation = numbers.std(axis=0)
+    mean, deviation = numbers.mean(axis=0), numbers.std(axis=0)
+    if not standardize:
+        mean, deviation = np.zeros_like(mean), np.ones_like(deviation)
     tags = np.empty(0, dtype=np.int64)
     if samples[0].tags is not None:
         tags = np.unique(np.concatenate([s.tags for s in samples if s.tags is not None]))
-    deviation[deviation == 0] = 1.0
-    return NodeEncoding(tags, numbers.mean(axis=0), deviation, uses_degree)
+    is_constant = deviation <= len(numbers) * np.finfo(np.float64).eps * np.abs(mean)
+    deviation[is_constant] = 1.0
+    return NodeEncoding(tags, mean, deviation, uses_degree)
 
 
 def check_alike(samples: Sequence[GraphSample], known: str) -> None:
     """Refuse graphs of whose nodes something else is known."""
     for place, sample in enumerate(samples):
-        if _what_is_known(sample) != known:
+        if what_is_known(sample) != known:
             raise ValueError(
                 f"The same must be known of the nodes of every graph, {known}; "
-                f"graph {place} has {_what_is_known(sample)}."
+                f"graph {place} has {what_is_known(sample)}."
             )
 
 
 def describe_nodes(has_tags: bool, n_numbers: int) -> str:
-    """Say what is known of the nodes of a graph."""
+    """Put in words what is known."""
     parts = ["tags"] if has_tags else []
     parts += [f"{n_numbers} number(s)"] if n_numbers else []
     return " and ".join(parts) or "edges alone"
 
 
-def _what_is_known(sample: GraphSample) -> str:
+def what_is_known(sample: GraphSample) -> str:
+    """Say what is known of the nodes of a graph."""
     return describe_nodes(sample.tags is not None, 0 if sample.x is None else sample.x.shape[1])
 
 

@@ -22,18 +22,22 @@ COLORING_STEPS = 2
 
 @dataclass(frozen=True)
 class Walks:
-    """How the levels of every graph are built; see `build_levels`."""
+    """How the levels of every graph are built and used; see `build_levels` and `GraphConv`."""
 
     layers: tuple[Layer, ...]
     n_neighbors: int
     n_steps: int | Literal["auto"]
+    order: str = "visits"
+    weighting: str = "rank"
 
 
 class GraphTable:
     """Graphs that are joined to batches when they are asked for.
 
     The nodes of each graph are put into an order that its structure and tags decide, so that how
-    they were numbered does not matter. What was found for a graph is kept as long as the graph.
+    they were numbered does not matter; but pooling may cut a graph in which many nodes look alike
+    in one of several ways, and signs of edges are not looked at. What was found for a graph is kept
+    as long as the graph.
 
     Parameters
     ----------
@@ -86,7 +90,7 @@ def _prepare(sample: GraphSample, walks: Walks) -> tuple[np.ndarray, list[Level]
     return known[key]
 
 
-def _colors(sample: GraphSample) -> np.ndarray | None:
+def _colors(sample: GraphSample) -> np.ndarray:
     """Return what tells nodes apart before any walk, (n_nodes, n_columns)."""
     given = [part for part in (sample.tags, sample.x) if part is not None]
-    return np.column_stack(given) if given else None
+    return np.column_stack(given or [np.diff(sample.graph.indptr)])

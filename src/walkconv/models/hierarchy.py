@@ -97,7 +97,7 @@ def build_levels(
         if convolves:
             neighbors = select_neighbors(
                 graph,
-                n_neighbors=min(n_neighbors, n_nodes),
+                n_neighbors=n_neighbors if order == "direction" else min(n_neighbors, n_nodes),
                 n_steps=n_steps,
                 order=order,
                 positions=positions,

@@ -34,7 +34,7 @@ class ShiftedTable(Table):
         shift = torch.randint(self.sources.shape[1], (len(values),)).numpy()
         source = self.sources.T[shift][..., None]
         moved = np.take_along_axis(values, np.maximum(source, 0), axis=1)
-        return np.where(source < 0, self.scaling.mean.astype(np.float32), moved)
+        return np.where(source < 0, self.scaling.mean, moved)
 
 
 def shift_sources(neighbors: Neighbors, n_dims: int, shift: int) -> np.ndarray:

@@ -41,24 +41,38 @@ def refine_colors(graph: Any, colors: np.ndarray | None = None, *, n_steps: int)
     >>> from walkconv.walks import refine_colors
     >>> path = graph_from_edges([[0, 1, 2, 3], [1, 2, 3, 4]])
     >>> refine_colors(path, n_steps=1)
-    array([0, 2, 1, 2, 0])
+    array([2, 1, 0, 1, 2])
     >>> refine_colors(path, [0, 0, 0, 0, 7], n_steps=1)
-    array([0, 3, 2, 1, 4])
+    array([2, 0, 1, 3, 4])
     """
     visits = expected_visits(graph, n_steps=n_steps)
     n_nodes = len(visits)
-    _, amount = np.unique(np.round(visits, DIGITS), return_inverse=True)
-    amount = amount.reshape(n_nodes, n_nodes)
+    source, target = np.nonzero(visits)
+    starts = np.searchsorted(source, np.arange(n_nodes))
+    _, amount = np.unique(np.round(visits[source, target], DIGITS), return_inverse=True)
     start = np.zeros((n_nodes, 1)) if colors is None else np.reshape(colors, (n_nodes, -1))
-    found = _number(start)
+    found = np.unique(start, axis=0, return_inverse=True)[1].reshape(-1)
     while True:
-        seen = np.sort(amount * n_nodes + found, axis=1)
-        finer = _number(np.column_stack([found, seen]))
+        seen = _mixed(
+            amount.astype(np.uint64) * np.uint64(n_nodes) + found[target].astype(np.uint64)
+        )
+        look = np.add.reduceat(seen, starts)
+        order = np.lexsort((look, found))
+        is_new = (np.diff(found[order]) != 0) | (np.diff(look[order]) != 0)
+        finer = np.empty(n_nodes, dtype=np.int64)
+        finer[order] = np.concatenate([[0], np.cumsum(is_new)])
         if finer.max() == found.max():
             return finer
         found = finer
 
 
-def _number(rows: np.ndarray) -> np.ndarray:
-    """Return the rank of each row among the different rows, first column first."""
-    return np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1)
+def _mixed(numbers: np.ndarray) -> np.ndarray:
+    """Return 64 well mixed bits for each number, so that a sum of them stands for the set.
+
+    The sum does not depend on the order of the nodes. Two different sets share a sum with a chance
+    of about 2^-64.
+    """
+    mixed = numbers + np.uint64(0x9E3779B97F4A7C15)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+    return mixed ^ (mixed >> np.uint64(31))

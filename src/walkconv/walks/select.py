@@ -104,13 +104,14 @@ def select_neighbors(
     matrix = as_graph(graph)
     n_nodes = matrix.shape[0]
     n_neighbors = check_integer(n_neighbors, "n_neighbors", minimum=1)
-    if n_neighbors > n_nodes:
+    check_option(order, "order", ["visits", "direction"])
+    if n_neighbors > n_nodes and order == "visits":
         raise ValueError(
             f"n_neighbors must be at most the number of nodes ({n_nodes}); got {n_neighbors}. "
             "Lower n_neighbors."
         )
     places = None
-    if check_option(order, "order", ["visits", "direction"]) == "direction":
+    if order == "direction":
         places = check_places(positions, period, n_nodes)
     if isinstance(n_steps, str):
         check_option(n_steps, "n_steps", ["auto"])
