@@ -50,6 +50,13 @@ def test_every_form_with_tags_is_the_same_record(form):
     assert sample.x is None
 
 
+def test_an_array_of_graphs_is_a_list_of_graphs():
+    graphs = np.empty(2, dtype=object)
+    graphs[:] = [GraphSample(MATRIX), GraphSample(MATRIX)]
+    assert is_list_of_samples(graphs)
+    assert len(as_samples(graphs)) == 2
+
+
 def test_the_features_say_how_many_nodes_an_edge_list_has():
     (sample,) = as_samples([(EDGES, np.zeros((5, 2)))])
     assert sample.n_nodes == 5
@@ -97,6 +104,7 @@ def test_a_bad_graph_is_named_by_its_place(form, message):
     [
         ({"x": np.zeros((4, 1))}, r"x must have shape \(n_nodes, n_channels\) with n_nodes = 3"),
         ({"x": np.zeros((3, 0))}, "x must have shape"),
+        ({"x": np.full((3, 1), 1e300)}, "x must be finite; got inf"),
         ({"x": ["a", "b", "c"]}, "x must hold real numbers"),
         ({"tags": [1, 2]}, "tags must be integers, one for each of the 3 nodes"),
         ({"tags": [0.5, 1, 2]}, "tags must be integers"),

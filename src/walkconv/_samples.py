@@ -72,7 +72,10 @@ def is_list_of_samples(X: Any) -> bool:
 
     A list of matrices is a table with channels to scikit-learn, so bare matrices do not count.
     """
-    return isinstance(X, list | tuple) and len(X) > 0 and _is_sample(X[0])
+    is_sequence = isinstance(X, list | tuple) or (
+        isinstance(X, np.ndarray) and X.ndim == 1 and X.dtype == object
+    )
+    return is_sequence and len(X) > 0 and _is_sample(X[0])
 
 
 def as_samples(graphs: Any) -> list[GraphSample]:
@@ -143,8 +146,10 @@ def _features(x: Any, n_nodes: int) -> np.ndarray:
             f"x must have shape (n_nodes, n_channels) with n_nodes = {n_nodes}; "
             f"got shape {values.shape}."
         )
-    check_finite(values, "x")
-    return np.ascontiguousarray(values, dtype=np.float32)
+    with np.errstate(over="ignore"):
+        features = np.ascontiguousarray(values, dtype=np.float32)
+    check_finite(features, "x")
+    return features
 
 
 def _tags(tags: Any, n_nodes: int) -> np.ndarray:

@@ -138,7 +138,7 @@ def test_a_layer_without_a_table_takes_one_with_every_call():
     neighbors = select_neighbors(grid_graph((3, 4)), n_neighbors=5)
     for weighting in ("rank", "signed_visits"):
         fixed = GraphConv(2, 3, neighbors, weighting=weighting)
-        free = GraphConv(2, 3, 5, weighting=weighting)
+        free = GraphConv(2, 3, np.int64(5), weighting=weighting)
         free.load_state_dict(fixed.state_dict())
         x = torch.randn(6, 12, 2, generator=torch.Generator().manual_seed(0))
         index = torch.from_numpy(neighbors.index)

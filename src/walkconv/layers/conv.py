@@ -1,6 +1,7 @@
 """The graph convolution as a module."""
 
 import math
+from numbers import Integral
 from typing import Any, Literal
 
 import torch
@@ -69,7 +70,7 @@ class GraphConv(nn.Module):
         dtype: torch.dtype | None = None,
     ):
         super().__init__()
-        if not isinstance(neighbors, Neighbors | int):
+        if not isinstance(neighbors, Neighbors | Integral):
             raise TypeError(
                 "neighbors must come from select_neighbors, or be their number; "
                 f"got {describe(neighbors)}."
