@@ -100,13 +100,15 @@ def test_batch_normalization_is_on_dense_layers_and_with_pooling_on_convolutions
 
 
 def test_dropout_of_nodes_leaves_out_all_filters_of_a_node():
-    made = network("C6", conv_dropout=0.5)
-    x = torch.ones(200, 12, 6)
-    hidden = made.train().nodewise[0]
-    dropped = hidden.drop_nodes(x)
+    hidden = network("C6", conv_dropout=0.5).train().nodewise[0]
+    nn.init.zeros_(hidden.convolution.weight)
+    nn.init.ones_(hidden.convolution.bias)
+    x = torch.zeros(200, 12, 1)  # so every filter is 1 at every node
+    dropped = hidden(x)
+    assert dropped.shape == (200, 12, 6)
     assert set(dropped.unique().tolist()) == {0.0, 2.0}
     assert (dropped == dropped[..., :1]).all()
-    assert (hidden.eval().drop_nodes(x) == x).all()
+    assert (hidden.eval()(x) == 1).all()
 
 
 @pytest.mark.parametrize("architecture", ["FC6", "P4-C2"])

@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from typing import Literal
 
 from torch import Tensor, nn
-from torch.nn import functional
 
 from walkconv._checks import check_integer, check_option
 from walkconv.layers import GraphConv, GraphPool, GraphReadout
 from walkconv.models.architecture import Convolution, Layer, Pooling, Readout
 from walkconv.models.graph_batch import GraphBatch
-from walkconv.models.network import make_dense
+from walkconv.models.network import drop_nodes, make_dense
 
 
 class GraphNetwork(nn.Module):
@@ -100,11 +99,6 @@ class GraphNetwork(nn.Module):
             else:
                 convolution, norm = next(hidden)
                 scale = level.scale if self.weighting == "signed_visits" else None
-                x = self._drop_nodes(norm(convolution(x, level.index, scale)).relu())
+                x = norm(convolution(x, level.index, scale)).relu()
+                x = drop_nodes(x, self.conv_dropout, is_training=self.training)
         return self.dense(self.readout(x, batch.sizes))
-
-    def _drop_nodes(self, x: Tensor) -> Tensor:
-        """Leave out whole nodes."""
-        if not (self.training and self.conv_dropout):
-            return x
-        return x * functional.dropout(x.new_ones(len(x), 1), self.conv_dropout)

@@ -190,14 +190,17 @@ class HiddenConvolution(nn.Module):
             x = self.convolution(filled(x, missing))
         if self.norm is not None:
             x = self.norm(x.flatten(0, 1)).view_as(x)
-        return self.drop_nodes(x.relu())
+        return drop_nodes(x.relu(), self.dropout, is_training=self.training)
 
-    def drop_nodes(self, x: Tensor) -> Tensor:
-        """Leave out whole nodes: one random number each, where one per filter would cost more."""
-        if not (self.training and self.dropout):
-            return x
-        kept = functional.dropout(x.new_ones(*x.shape[:2], 1), self.dropout)
-        return x * kept
+
+def drop_nodes(x: Tensor, chance: float, *, is_training: bool) -> Tensor:
+    """Return x (..., n_nodes, c) with whole nodes left out in training.
+
+    One random number for each node: one for each filter would cost more.
+    """
+    if not (is_training and chance):
+        return x
+    return x * functional.dropout(x.new_ones(*x.shape[:-1], 1), chance)
 
 
 def count_parameters(network: nn.Module) -> int:
