@@ -190,7 +190,7 @@ def test_bad_settings(fields, settings, message):
         fit(fields, **settings)
 
 
-def test_places_with_names_are_matched_by_name(rng):
+def test_places_with_names_are_matched_by_name(rng, tmp_path):
     names = [f"c{place}" for place in range(9)]
     X = pd.DataFrame(rng.normal(size=(60, 9)).cumsum(axis=1), columns=names)
     places = pd.DataFrame({"x": np.arange(9.0)}, index=names)
@@ -199,6 +199,8 @@ def test_places_with_names_are_matched_by_name(rng):
     shuffled = places.sample(frac=1, random_state=0)
     found = model.set_params(positions=shuffled).fit(X, X["c0"]).neighbors_.index
     np.testing.assert_array_equal(found, expected)
+    model.save(tmp_path / "m.safetensors")
+    np.testing.assert_array_equal(load(tmp_path / "m.safetensors").positions, places)
     with pytest.raises(ValueError, match="rows of positions must have the names of the columns"):
         model.set_params(positions=shuffled.iloc[1:]).fit(X, X["c0"])
 

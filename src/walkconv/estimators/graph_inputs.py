@@ -56,7 +56,7 @@ def check_fitted_kind(model: Any, X: Any) -> None:
     if wants_graphs:
         check_alike(X.tolist(), model.encoding_.known)
         return
-    n_channels, came = model.scaling_.mean.shape[1], (*X.shape, 1)[2]
+    n_channels, came = model.scaling_.mean.shape[1], _n_channels(X)
     if came != n_channels:
         raise ValueError(f"X must have {n_channels} channel(s), as in fit; got {came}.")
 
@@ -71,11 +71,15 @@ def check_same_kind(X: Any, training: Any) -> None:
         )
     if wants_graphs:
         check_alike(X.tolist(), what_is_known(training[0]))
-    elif (*X.shape, 1)[2] != (*training.shape, 1)[2]:
+    elif _n_channels(X) != _n_channels(training):
         raise ValueError(
-            f"validation_data must have {(*training.shape, 1)[2]} channel(s), as the training "
-            f"rows do; got {(*X.shape, 1)[2]}."
+            f"validation_data must have {_n_channels(training)} channel(s), as the training rows "
+            f"do; got {_n_channels(X)}."
         )
+
+
+def _n_channels(table: Any) -> int:
+    return table.shape[2] if table.ndim == 3 else 1
 
 
 def _as_objects(samples: list[GraphSample]) -> np.ndarray:

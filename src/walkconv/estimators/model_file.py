@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from walkconv.estimators.columns import in_column_order
 from walkconv.estimators.identity import plain_value
 from walkconv.estimators.level_file import level_arrays
 from walkconv.persistence import write_file
@@ -42,9 +43,9 @@ def save_model(model: Any, path: str | os.PathLike) -> None:
     if isinstance(model.ties, str):
         parameters["ties"] = model.ties
     else:
-        arrays["ties"] = np.asarray(model.ties, dtype=np.float64)
+        arrays["ties"] = _places(model, "ties")
     if model.positions is not None:
-        arrays["positions"] = np.asarray(model.positions, dtype=np.float64)
+        arrays["positions"] = _places(model, "positions")
     orientation = model.orientation_
     if orientation is not None and orientation.period is not None:
         arrays["period"] = orientation.period
@@ -67,3 +68,9 @@ def save_model(model: Any, path: str | os.PathLike) -> None:
         "target": target,
     }
     write_file(path, KIND, arrays, settings)
+
+
+def _places(model: Any, name: str) -> np.ndarray:
+    """Return places that were given (n_nodes, n_axes), in the order of the columns."""
+    names = getattr(model, "feature_names_in_", None)
+    return np.asarray(in_column_order(getattr(model, name), names, name), dtype=np.float64)
