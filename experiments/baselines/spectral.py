@@ -31,7 +31,8 @@ class FreeSpectralConv(nn.Module):
         Input channels and filters.
     graph : csr_array of shape (n_nodes, n_nodes)
     neighbors : Neighbors
-        Not used here; every layer of this room is made from the same four things.
+        Only its number of nodes is used; every layer of this room is made from the same four
+        things.
 
     Attributes
     ----------
