@@ -48,6 +48,7 @@ def test_subfolders_and_the_environment_are_looked_in(tmp_path, monkeypatch):
 def test_missing_files_are_named_with_every_place(tmp_path):
     with pytest.raises(DatasetNotFoundError, match="data_home") as caught:
         load_tu("NOWHERE", data_home=tmp_path)
+    assert "The collection NOWHERE was not found" in str(caught.value)
     assert "NOWHERE.txt" in str(caught.value)
     assert "WALKCONV_DATA" in str(caught.value)
 

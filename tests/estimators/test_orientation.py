@@ -223,3 +223,9 @@ def test_a_shift_needs_neighbours_of_the_columns(rng):
     model = GraphCNNRegressor("P2-C2", order="direction", positions=positions, shift=1)
     with pytest.raises(ValueError, match="the architecture must begin with a C layer"):
         model.fit(X, X[:, 0])
+
+
+def test_places_that_are_no_numbers_are_refused(rng):
+    X = rng.normal(size=(40, 5))
+    with pytest.raises(TypeError, match="positions must hold real numbers"):
+        GraphCNNRegressor("C2", order="direction", positions="grid").fit(X, X[:, 0])

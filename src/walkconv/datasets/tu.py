@@ -91,7 +91,7 @@ def _find(name: str, data_home: str | os.PathLike[str] | None) -> Path:
             return found[0]
         attempts.append((f"{label} {parent}", f"no {name}.txt, neither here nor one folder down"))
     raise DatasetNotFoundError(
-        f"The graphs {name}",
+        f"The collection {name}",
         attempts,
         f"Put {name}.txt in a folder, and pass it as data_home or set the environment variable "
         "WALKCONV_DATA to it.",

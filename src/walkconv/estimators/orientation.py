@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from walkconv._checks import check_option
 from walkconv.layouts import LayoutQuality, layout_graph, layout_quality
 from walkconv.walks import select_neighbors
+from walkconv.walks.slots import check_places
 
 ORDERS = ("visits", "direction", "auto")
 MOST_DECAY = 0.3
@@ -58,7 +59,7 @@ def orient(
     if order == "visits":
         return Orientation("visits", "it was asked for")
     if positions is not None:
-        places = np.asarray(positions, dtype=np.float64)
+        places = check_places(positions, None, graph.shape[0]).positions
         return Orientation("direction", "positions were given", places)
     layout = layout_graph(graph)
     found = Orientation("direction", "it was asked for", layout.positions, layout.period)
