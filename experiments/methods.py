@@ -16,7 +16,7 @@ from sklearn.linear_model import LinearRegression, RidgeCV
 from experiments.data import Data
 from experiments.image import WindowConv
 from experiments.preparation import STEPS
-from walkconv import GraphCNNClassifier, GraphCNNRegressor, grid_graph
+from walkconv import GraphCNNClassifier, GraphCNNRegressor
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,9 @@ def fit_network(
         n_nodes, n_neighbors = data.X_train.shape[1], rest["n_neighbors"]
         rest["graph"] = random_graph(n_nodes, n_neighbors=n_neighbors, seed=run.seed)
     elif rest.get("graph") == "grid":
-        rest["graph"] = grid_graph(data.shape)
+        rest["graph"] = data.grid()
+    if rest.get("positions") == "grid":
+        rest["positions"] = data.places()
     model = _network_kind(convolution, data.task)(
         **rest, random_state=run.seed, checkpoint=run.checkpoint, device="cpu"
     )

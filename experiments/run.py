@@ -37,7 +37,7 @@ from experiments.methods import METHODS, Run, prepare
 from experiments.records import RESULTS, read_record, record_path, write_record
 from experiments.rows import PROTOCOLS, Row, read_rows
 
-TABLES = ("mnist", "grid", "merck")
+TABLES = ("mnist", "grid", "oriented", "merck")
 UNFINISHED = Path(tempfile.gettempdir()) / f"walkconv-experiments-{os.getuid()}"
 SMOKE = {"max_iter": 1, "n_estimators": 5, "n_members": 2}
 

@@ -17,7 +17,7 @@ from experiments.rows import PROTOCOLS, Row, read_rows
 TEMPLATE = Path(__file__).parent / "results.template.md"
 PAGE = Path(__file__).parents[1] / "docs" / "results.md"
 MERCK_SET = "METAB"
-DIGITS = {"mnist": 2, "grid": 2, "merck": 3}
+DIGITS = {"mnist": 2, "grid": 2, "oriented": 2, "merck": 3}
 
 
 def render(template: str) -> str:

@@ -134,3 +134,33 @@ def test_groups_of_one_are_the_nodes():
 def test_bad_settings(settings, message):
     with pytest.raises((ValueError, TypeError), match=message):
         coarsen(grid_graph((3, 3)), **settings)
+
+
+def test_places_decide_who_is_grouped_and_edges_what_the_groups_are_to_each_other():
+    places = np.stack(np.unravel_index(np.arange(48), (6, 8)), axis=1)
+    graph = random_graph(0, 48, is_directed=False)
+    coarsening = coarsen(graph, positions=places)
+    assert share_of_blocks(coarsening.groups, (6, 8), side=2) == 1.0
+    member = np.eye(12)[coarsening.groups]
+    between = member.T @ np.abs(graph.toarray()) @ member
+    np.fill_diagonal(between, 0)
+    np.testing.assert_allclose(coarsening.graph.toarray(), between)
+
+
+def test_a_ring_of_places_is_grouped_across_its_seam():
+    places = np.mod(np.arange(8.0) + 0.5, 8)[:, None]
+    edges = sp.csr_array((8, 8))
+    pairs = coarsen(edges, group_size=2, positions=places - 100, period=[8.0]).groups
+    assert np.bincount(pairs).tolist() == [2, 2, 2, 2]
+    apart = coarsen(edges[:4, :4], group_size=2, positions=[[0.2], [3], [4], [7.9]], period=[8.0])
+    np.testing.assert_array_equal(apart.groups, [0, 1, 1, 0])
+
+
+def test_one_node_and_nodes_in_one_place_are_grouped():
+    assert coarsen(sp.csr_array((1, 1)), positions=[[3.0, 4.0]]).groups.tolist() == [0]
+    assert coarsen(sp.csr_array((4, 4)), positions=np.zeros((4, 2))).groups.tolist() == [0] * 4
+
+
+def test_places_of_another_graph_are_refused():
+    with pytest.raises(ValueError, match="n_nodes = 4"):
+        coarsen(sp.csr_array((4, 4)), positions=np.zeros((3, 2)))

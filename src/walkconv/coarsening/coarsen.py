@@ -9,7 +9,9 @@ import scipy.sparse as sp
 from walkconv._adapters import as_graph
 from walkconv._checks import check_integer
 from walkconv.coarsening.grouping import grow_groups
+from walkconv.coarsening.nearness import near_graph
 from walkconv.walks import select_neighbors
+from walkconv.walks.slots import check_places
 
 CANDIDATES = 8
 """Bonds kept of a node, for each place in a group: on a grid the block and all that touch it."""
@@ -52,7 +54,14 @@ class Coarsening:
         return f"Coarsening(n_nodes={len(self.groups)}, n_groups={self.n_groups})"
 
 
-def coarsen(graph: Any, *, group_size: int = 4, n_steps: int = 2) -> Coarsening:
+def coarsen(
+    graph: Any,
+    *,
+    group_size: int = 4,
+    n_steps: int = 2,
+    positions: np.ndarray | None = None,
+    period: np.ndarray | None = None,
+) -> Coarsening:
     """Return groups of nodes that a walk takes for near, and the graph of these groups.
 
     The bond of two nodes is the sum of their expected visits to each other. Groups are begun where
@@ -70,6 +79,10 @@ def coarsen(graph: Any, *, group_size: int = 4, n_steps: int = 2) -> Coarsening:
     n_steps : int, default 2
         Length of the walk. With two steps nodes that have neighbours in common count for nearer
         than nodes that merely touch, and the leaves of a star belong together.
+    positions, period : optional
+        Where the nodes are, as in `select_neighbors`. The walk then goes from place to near place
+        instead of along the edges: many weak edges to far nodes, as correlations have them, would
+        draw groups apart. Only the graph of the groups comes from the edges.
 
     Returns
     -------
@@ -96,7 +109,11 @@ def coarsen(graph: Any, *, group_size: int = 4, n_steps: int = 2) -> Coarsening:
     if group_size == 1:
         groups = np.arange(matrix.shape[0])
     else:
-        groups = grow_groups(_bonds(matrix, CANDIDATES * group_size, n_steps), group_size)
+        walked = matrix
+        if positions is not None:
+            places = check_places(positions, period, matrix.shape[0])
+            walked = near_graph(places.positions, places.period)
+        groups = grow_groups(_bonds(walked, CANDIDATES * group_size, n_steps), group_size)
     return Coarsening(groups, aggregate(matrix, groups))
 
 

@@ -71,7 +71,8 @@ def build_levels(
     n_neighbors, n_steps, order, random_state
         As in `select_neighbors`, on every level; all nodes where there are fewer.
     positions : ndarray of shape (n_nodes, n_dims), optional
-        Where the nodes are, for ``order="direction"``. A coarse node is at the mean of its group.
+        Where the nodes are, for ``order="direction"``. Nodes near each other are pooled, and a
+        coarse node is at the mean of its group.
     period : ndarray of shape (n_dims,), optional
         As in `select_neighbors`.
     ties : "index", "random", "position" or array of shape (n_nodes, n_axes), default "index"
@@ -109,7 +110,7 @@ def build_levels(
             n_nodes, graph, neighbors, None, tie_positions if positions is None else positions
         )
         if place is not None:
-            coarsening, grid = _pool(graph, grid, layers, place)
+            coarsening, grid = _pool(graph, grid, layers, place, positions, period)
             level = replace(level, groups=coarsening.groups)
             graph = coarsening.graph
             if tie_positions is not None:
@@ -180,13 +181,19 @@ def stretches(layers: Sequence[Layer]) -> Iterator[tuple[bool, int | None]]:
 
 
 def _pool(
-    graph: sp.csr_array, grid: Grid | None, layers: Sequence[Layer], place: int
+    graph: sp.csr_array,
+    grid: Grid | None,
+    layers: Sequence[Layer],
+    place: int,
+    positions: np.ndarray | None,
+    period: np.ndarray | None,
 ) -> tuple[Coarsening, Grid | None]:
     """Return what the pooling at a place of the architecture makes of a level."""
     pooling = layers[place]
     assert isinstance(pooling, Pooling)
     if len(pooling.sides) == 1:
-        return coarsen(graph, group_size=pooling.sides[0]), None
+        size = pooling.sides[0]
+        return coarsen(graph, group_size=size, positions=positions, period=period), None
     grid = grid or find_grid(graph, len(pooling.sides))
     if grid is None or len(grid.shape) != len(pooling.sides):
         raise ValueError(
