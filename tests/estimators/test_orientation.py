@@ -8,10 +8,12 @@ from walkconv import (
     GraphCNNClassifier,
     GraphCNNRegressor,
     GraphSample,
+    correlation_graph,
     grid_graph,
     load,
     slot_offsets,
 )
+from walkconv.estimators.orientation import orient
 from walkconv.models import build_levels, parse_architecture
 from walkconv.models.hierarchy import group_means
 from walkconv.models.shifting import ShiftedTable, shift_sources
@@ -63,6 +65,16 @@ def test_auto_ranks_where_there_is_none_and_says_so(rng):
     plain = GraphCNNRegressor("C2", max_iter=1, random_state=0).fit(X, X[:, 0])
     np.testing.assert_array_equal(model.predict(X), plain.predict(X))
     assert plain.orientation_.order == "visits"
+
+
+@pytest.mark.parametrize("n_nodes", [6, 12, 30, 50])
+def test_auto_does_not_take_noise_for_a_plane(n_nodes):
+    for seed in range(8):
+        X = np.random.default_rng(seed).normal(size=(300, n_nodes))
+        found = orient(correlation_graph(X), order="auto", positions=None, n_neighbors=5, n_steps=1)
+        assert found.order == "visits"
+    reason = "columns are too few to tell" if n_nodes < 25 else "the layout is poor"
+    assert reason in found.reason
 
 
 def test_known_positions_are_taken(fields):

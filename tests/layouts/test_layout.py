@@ -1,5 +1,6 @@
 """From a graph alone: places whose directions are those of the grid behind it."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import networkx as nx
@@ -152,6 +153,16 @@ def test_quality_tells_a_plane_from_a_crowd(shuffled_grid, rng):
     assert good.kept == 1
     assert good.filled > 0.85 > 0.5 > bad.filled
     assert layout_quality(graph, layout_graph(graph)).filled is None
+
+
+def test_neighbourhoods_kept_are_counted_from_chance():
+    grid = grid_graph((9, 11))
+    layout = layout_graph(grid)
+    assert layout_quality(grid, layout).kept > 0.99
+    shuffled = np.random.default_rng(0).permutation(layout.positions)
+    assert abs(layout_quality(grid, replace(layout, positions=shuffled)).kept) < 0.1
+    alike = np.ones((30, 30))
+    assert abs(layout_quality(alike, layout_graph(alike)).kept) < 0.1
 
 
 def test_quality_goes_round_a_ring():

@@ -2,7 +2,8 @@
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.spatial import cKDTree
+
+from walkconv.layouts.nearest import nearest_places
 
 
 def near_graph(positions: np.ndarray, period: np.ndarray) -> sp.csr_array:
@@ -34,13 +35,10 @@ def near_graph(positions: np.ndarray, period: np.ndarray) -> sp.csr_array:
            [0.  , 0.  , 0.  , 0.  ]])
     """
     n_nodes, n_dims = positions.shape
-    n_around = min(3**n_dims - 1, n_nodes - 1)
-    if n_around == 0:
-        return sp.csr_array((n_nodes, n_nodes))
-    places = np.where(period > 0, np.mod(positions, np.where(period > 0, period, 1.0)), positions)
-    distance, index = cKDTree(places, boxsize=period).query(places, k=n_around + 1)
-    width = np.median(distance[:, 1 : 2 * n_dims + 1]) or 1.0
-    source = np.repeat(np.arange(n_nodes), n_around + 1)
+    distance, index = nearest_places(positions, period, min(3**n_dims, n_nodes))
+    usual = distance[:, 1 : 2 * n_dims + 1]
+    width = (np.median(usual) if usual.size else 0.0) or 1.0
+    source = np.repeat(np.arange(n_nodes), index.shape[1])
     closeness = np.exp(-((distance.ravel() / width) ** 2) / 2)
     is_other = index.ravel() != source
     pairs = source[is_other], index.ravel()[is_other]

@@ -12,8 +12,9 @@ from walkconv.walks import select_neighbors
 from walkconv.walks.slots import check_places
 
 ORDERS = ("visits", "direction", "auto")
+LEAST_NODES = 25
 MOST_DECAY = 0.3
-LEAST_KEPT = 0.9
+LEAST_KEPT = 0.6
 LEAST_FILLED = 0.5
 
 
@@ -52,15 +53,19 @@ def orient(
 ) -> Orientation:
     """Decide what slots mean, and lay the graph out in the plane where no positions are known.
 
-    "auto" takes direction when the layout is good: the third eigenvalue is at most 0.3 of the
-    second, at least 0.9 of the strong edges join near places, and at least half of the slots are
-    filled.
+    "auto" takes direction when there are at least 25 columns (fewer lie well in a plane by chance)
+    and the layout is good: the third eigenvalue is at most 0.3 of the second, neighbourhoods
+    survive (`kept` of `layout_quality` is at least 0.6; for columns of noise it is 0.2 to 0.4), and
+    at least half of the slots are filled.
     """
     if order == "visits":
         return Orientation("visits", "it was asked for")
     if positions is not None:
         places = check_places(positions, None, graph.shape[0]).positions
         return Orientation("direction", "positions were given", places)
+    if order == "auto" and graph.shape[0] < LEAST_NODES:
+        reason = f"{graph.shape[0]} columns are too few to tell (at least {LEAST_NODES})"
+        return Orientation("visits", reason)
     layout = layout_graph(graph)
     found = Orientation("direction", "it was asked for", layout.positions, layout.period)
     if order == "direction":

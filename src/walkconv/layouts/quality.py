@@ -8,8 +8,9 @@ import scipy.sparse as sp
 
 from walkconv._adapters import as_graph
 from walkconv._checks import as_array, describe
-from walkconv.layouts.edges import mutual_edges, similarity, strongest_weights
+from walkconv.layouts.edges import TIE, similarity, strongest_weights
 from walkconv.layouts.layout import Layout
+from walkconv.layouts.nearest import nearest_places
 
 
 @dataclass(frozen=True)
@@ -22,8 +23,9 @@ class LayoutQuality:
         First eigenvalue that has no axis, as a share of the last that has one: near 0 where the
         graph has as many dimensions as the layout, near 1 where it has more or fewer.
     kept : float
-        Share of the strong edges, those the layout was made from, whose ends lie near each other:
-        within a block of sites that holds twice as many nodes as a node has strong edges.
+        Share of the strongest edges of a node that lead to the nodes nearest to it in the layout,
+        as many as touch its cell (8 in the plane), counted from what chance would give: 1 where
+        neighbourhoods of the graph are neighbourhoods of the layout, about 0 where they are not.
     filled : float or None
         Share of the slots of an oriented table that hold a neighbour.
     """
@@ -60,13 +62,26 @@ def layout_quality(graph: Any, layout: Layout, *, index: Any = None) -> LayoutQu
     if not isinstance(layout, Layout):
         raise TypeError(f"layout must come from layout_graph; got {describe(layout)}.")
     weight = similarity(as_graph(graph, n_nodes=layout.n_nodes))
-    best = strongest_weights(weight, layout.n_edges)
-    edges = sp.coo_array(mutual_edges(weight, best, layout.n_edges))
-    displacement = layout.positions[edges.col] - layout.positions[edges.row]
-    period = np.where(layout.period > 0, layout.period, np.inf)
-    displacement -= np.where(layout.period > 0, layout.period * np.rint(displacement / period), 0.0)
-    side = np.ceil((2 * layout.n_edges + 1) ** (1 / layout.n_dims) - 1e-9)
-    is_near = (np.abs(displacement) <= (side + 1) // 2).all(axis=1)
-    kept = float(is_near.mean()) if len(is_near) else 0.0
+    kept = _kept_neighborhoods(weight, layout)
     filled = None if index is None else float((as_array(index, "index") >= 0).mean())
     return LayoutQuality(layout.decay, kept, filled)
+
+
+def _kept_neighborhoods(weight: sp.csr_array, layout: Layout) -> float:
+    n_around = min(3**layout.n_dims, layout.n_nodes) - 1
+    n_strong = np.minimum(np.diff(weight.indptr), n_around)
+    if not n_strong.any():
+        return 0.0
+    nodes = np.arange(layout.n_nodes)
+    least = strongest_weights(weight, n_around)[nodes, n_strong - 1] * (1.0 - TIE)
+    source = np.repeat(nodes, np.diff(weight.indptr))
+    is_strong = weight.data >= least[source]
+    source, target = source[is_strong], weight.indices[is_strong]
+    distance, _ = nearest_places(layout.positions, layout.period, n_around + 1)
+    farthest = distance[nodes, n_strong] * (1.0 + TIE)
+    step = layout.positions[target] - layout.positions[source]
+    period = np.where(layout.period > 0, layout.period, np.inf)
+    step -= np.where(layout.period > 0, layout.period * np.rint(step / period), 0.0)
+    is_near = np.sqrt((step**2).sum(axis=1)) <= farthest[source]
+    by_chance = n_strong[source].mean() / max(1, layout.n_nodes - 1)
+    return float((is_near.mean() - by_chance) / (1.0 - by_chance)) if by_chance < 1 else 0.0
