@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from walkconv import correlation_graph
-from walkconv.graphs import correlation
+from walkconv.graphs import columns, correlation
 
 
 def as_memmap(X, folder):
@@ -92,7 +92,7 @@ def test_constant_columns_become_isolated_nodes_with_one_warning(table):
 
 @pytest.mark.parametrize("wrap", [np.asarray, sp.csr_array])
 def test_rows_at_once_do_not_change_the_answer(table, wrap, monkeypatch):
-    monkeypatch.setattr(correlation, "CHUNK_BYTES", 8 * 6 * 7)  # 7 rows of 6 columns
+    monkeypatch.setattr(columns, "CHUNK_BYTES", 8 * 6 * 7)  # 7 rows of 6 columns
     graph = correlation_graph(wrap(table), tile_size=6)
     np.testing.assert_allclose(graph.toarray(), np.corrcoef(table.T), atol=1e-13)
 
@@ -210,3 +210,84 @@ def test_does_not_write_into_the_table(table):
     before = table.copy()
     correlation_graph(table)
     np.testing.assert_array_equal(table, before)
+
+
+class Lazy:
+    """An array that is read slice by slice, and notes how much at a time."""
+
+    def __init__(self, values):
+        self.values, self.shape, self.dtype = values, values.shape, values.dtype
+        self.most_read = 0
+
+    def __getitem__(self, part):
+        read = self.values[part]
+        self.most_read = max(self.most_read, read.size)
+        return read
+
+
+def wide_table(rng):
+    """Many columns in groups, with copies, negatives, constants and columns of few values."""
+    factors = rng.normal(size=(50, 40))
+    X = factors[:, np.arange(400) // 10] + rng.normal(size=(50, 400))
+    X[:, 30:60] = X[:, [30]]
+    X[:, 100:110] = -X[:, [200]]
+    X[:, 300:320] = rng.integers(0, 2, size=(50, 20))
+    X[:, [7, 399]] = 3.0
+    return X
+
+
+def strongest_by_definition(X, n_edges):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        full = correlation_graph(X).toarray()
+    np.fill_diagonal(full, 0)
+    order = np.argsort(-np.rint(np.abs(full) * 2**30), axis=1, kind="stable")[:, :n_edges]
+    kept = np.zeros_like(full)
+    np.put_along_axis(kept, order, np.take_along_axis(full, order, axis=1), axis=1)
+    return kept + np.diag(np.ptp(X, axis=0) > 0)
+
+
+@pytest.mark.filterwarnings("ignore:2 constant")
+@pytest.mark.parametrize("wrap", [np.asarray, np.float32, sp.csr_array, Lazy])
+@pytest.mark.parametrize("tile_size", [None, 64, 37])
+def test_single_precision_decides_nothing(rng, wrap, tile_size):
+    X = wide_table(rng).astype(np.float32).astype(np.float64)
+    graph = correlation_graph(wrap(X), n_edges=5, tile_size=tile_size)
+    np.testing.assert_allclose(graph.toarray(), strongest_by_definition(X, 5), atol=1e-13)
+
+
+def test_columns_that_single_precision_cannot_tell_are_found_again(rng):
+    base = rng.normal(size=(200, 1))
+    X = base + 1e-5 * rng.normal(size=(200, 300))  # all correlations are 1 - 1e-10 or so
+    X[:, 100:] += rng.normal(size=(200, 200))
+    graph = correlation_graph(X, n_edges=3)
+    np.testing.assert_allclose(graph.toarray(), strongest_by_definition(X, 3), atol=1e-13)
+
+
+def test_few_rows_at_once_do_not_change_the_strongest(rng, monkeypatch):
+    X = rng.normal(size=(90, 200)).cumsum(axis=1)
+    whole = correlation_graph(X, n_edges=4)
+    monkeypatch.setattr(correlation, "CHUNK_BYTES", 8 * 200 * 7)
+    monkeypatch.setattr(columns, "CHUNK_BYTES", 8 * 200 * 7)
+    monkeypatch.setattr(correlation, "SINGLE_BYTES", 0)
+    parts = correlation_graph(X, n_edges=4)
+    np.testing.assert_array_equal(parts.indices, whole.indices)
+    np.testing.assert_allclose(parts.data, whole.data, atol=1e-13)
+
+
+def test_a_lazy_table_is_never_read_whole(rng, monkeypatch):
+    monkeypatch.setattr(columns, "CHUNK_BYTES", 8 * 20 * 30)
+    table = Lazy(rng.normal(size=(300, 60)))
+    graph = correlation_graph(table, n_edges=2, tile_size=20)
+    assert table.most_read <= 20 * 30
+    whole = correlation_graph(table.values, n_edges=2)
+    np.testing.assert_array_equal(graph.indices, whole.indices)
+
+
+def test_a_lazy_table_is_checked_too(rng):
+    with pytest.raises(ValueError, match="table of numbers"):
+        correlation_graph(Lazy(np.zeros(5)))
+    X = rng.normal(size=(20, 5))
+    X[3, 4] = np.nan
+    with pytest.raises(ValueError, match="X must hold finite numbers; got NaN or infinity"):
+        correlation_graph(Lazy(X))

@@ -5,7 +5,7 @@ import heapq
 import numpy as np
 import scipy.sparse as sp
 
-from walkconv.walks.compiled import compiled
+from walkconv._compiled import compiled
 
 
 def grow_groups(bonds: sp.csr_array, group_size: int) -> np.ndarray:

@@ -3,24 +3,33 @@
 The matrix is computed in square tiles of columns, each tile from a few thousand rows at a time,
 which are centred and scaled just before they are multiplied. A table may therefore be dense,
 sparse or a memory map: little of it is dense and in double precision at any time.
+
+Where only the strongest are kept, tiles in single precision say who may be among them, in half of
+the time; those few are computed anew in double precision. What a tile can be wrong by is known, so
+a column whose strongest might be others is told from the rest, and all of its correlations are
+computed in double precision. The answer is as if all had been.
 """
 
 import warnings
-from collections.abc import Iterator
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from walkconv._checks import check_integer, check_table
+from walkconv._threads import available_threads, for_each_range
+from walkconv.graphs.columns import CHUNK_BYTES, Columns
+from walkconv.graphs.strongest import TIE_CELL, Strongest, add_products
 
 ROUNDING = 1e-12
 """Correlations below this are what rounding leaves of zero: no edge."""
-TIE_CELL = 2.0**-30
-"""Correlations are compared in units of this, so that the size of the tiles decides no tie."""
 TILE_COLUMNS = 1024
-CHUNK_BYTES = 2**24
-"""Of the rows that are centred and multiplied at once."""
+SPARE = 16
+"""So many more than the strongest are taken from single precision."""
+NODES_AT_ONCE = 512
+SINGLE_BYTES = 2**29
+"""Standardised columns in single precision that are kept for the next strip of tiles."""
 
 
 def correlation_graph(
@@ -31,7 +40,8 @@ def correlation_graph(
     Parameters
     ----------
     X : array, DataFrame, memory map or sparse matrix of shape (n_samples, n_nodes)
-        The table whose columns are the nodes.
+        The table whose columns are the nodes. Or an array that is read slice by slice, like those
+        of zarr, h5py and dask: it is never in memory as a whole.
     n_edges : int, optional
         Keep only the `n_edges` strongest correlations of each column (in absolute value, ties to
         the lowest column). Memory is then O(n_nodes * n_edges); by default all pairs are kept.
@@ -56,7 +66,7 @@ def correlation_graph(
            [ 1.  ,  1.  , -0.98],
            [-0.98, -0.98,  1.  ]])
     """
-    table = check_table(X)
+    table = _as_table(X)
     n_samples, n_nodes = table.shape
     if n_samples < 2:
         raise ValueError(f"X must have at least 2 rows to correlate its columns; got {n_samples}.")
@@ -68,120 +78,135 @@ def correlation_graph(
     tile_size = check_integer(
         TILE_COLUMNS if tile_size is None else tile_size, "tile_size", minimum=1
     )
-    blocks = [
-        _Columns(table, start, min(start + tile_size, n_nodes))
-        for start in range(0, n_nodes, tile_size)
-    ]
-    _warn_of_constant_columns(sum(int(block.is_constant.sum()) for block in blocks))
-    strips = [_strip(here, blocks, n_kept, n_nodes) for here in blocks]
-    graph = sp.csr_array(sp.vstack(strips, format="csr"))
+    starts = range(0, n_nodes, tile_size)
+    blocks = [Columns(table, start, min(start + tile_size, n_nodes)) for start in starts]
+    is_constant = np.concatenate([block.is_constant for block in blocks])
+    _warn_of_constant_columns(int(is_constant.sum()))
+    if n_edges is None:
+        return _all_pairs(blocks)
+    strongest, is_sure = Strongest(n_nodes, n_kept), is_constant.copy()
+    if n_nodes > 4 * (n_kept + SPARE):
+        is_sure |= _screen(blocks, strongest)
+    for block in blocks:
+        unsure = np.flatnonzero(~is_sure[block.start : block.stop])
+        if len(unsure):
+            strongest.put(block.start + unsure, _strongest_of(block.some(unsure), blocks, n_kept))
+    return _as_graph(strongest, is_constant)
+
+
+def _as_table(X: Any) -> Any:
+    """Return a checked table; an array that is read slice by slice as it came."""
+    is_lazy = isinstance(getattr(X, "dtype", None), np.dtype)
+    if not is_lazy or isinstance(X, np.ndarray) or sp.issparse(X):
+        return check_table(X)
+    if len(X.shape) != 2 or X.dtype.kind not in "biuf":
+        raise ValueError(
+            f"X must be a table of numbers (n_samples, n_nodes); got {X.dtype} of shape {X.shape}."
+        )
+    return X
+
+
+def _all_pairs(blocks: list[Columns]) -> sp.csr_array:
+    """Return the graph of all pairs (n_nodes, n_nodes)."""
+    strips = []
+    for here in blocks:
+        strip = np.hstack([_correlations(here, there) for there in blocks])
+        strip[np.arange(here.n_columns), here.columns] = ~here.is_constant
+        strips.append(sp.csr_array(strip))
+    return sp.csr_array(sp.vstack(strips, format="csr"))
+
+
+def _strongest_of(here: Columns, blocks: list[Columns], n_kept: int) -> Strongest:
+    """Return the strongest correlations of a few columns, all computed in double precision."""
+    strongest = Strongest(here.n_columns, n_kept)
+    for there in blocks:
+        strongest.offer(_correlations(here, there), row=0, column=there.start)
+    return strongest
+
+
+def _correlations(here: Columns, there: Columns) -> np.ndarray:
+    """Return the correlations (n_here, n_there) of columns; 0 for a column with itself."""
+    tile = np.zeros((here.n_columns, there.n_columns))
+    for start in range(0, here.n_rows, there.rows_at_once):
+        stop = start + there.rows_at_once
+        rows = here.standardised(start, stop)
+        tile += rows.T @ (rows if there is here else there.standardised(start, stop))
+    tile[here.columns[:, None] == there.columns] = 0.0
+    return _without_rounding(tile)
+
+
+def _without_rounding(correlation: np.ndarray) -> np.ndarray:
+    correlation[np.abs(correlation) < ROUNDING] = 0.0
+    return np.clip(correlation, -1.0, 1.0, out=correlation)
+
+
+def _screen(blocks: list[Columns], strongest: Strongest) -> np.ndarray:
+    """Fill in the strongest that single precision can tell; return which columns (n_nodes,) are.
+
+    A product of standardised columns in single precision, of m rows added in any order, is wrong by
+    at most about m 2^-24: the absolute products of two columns of length 1 add to 1 at most. Where
+    the last of the strongest is farther than that from all that were not looked at, it is sure.
+    """
+    n_kept = strongest.column.shape[1]
+    candidates, error = _candidates(blocks, n_kept + SPARE)
+    value = _products(blocks, candidates.column)
+    ranked = Strongest(*candidates.column.shape)
+    ranked.rank(candidates.column, value)
+    strongest.put(slice(None), ranked)
+    others = np.abs(candidates.value[:, -1]) + error + TIE_CELL
+    return np.abs(strongest.value[:, -1]) > others
+
+
+def _candidates(blocks: list[Columns], n_kept: int) -> tuple[Strongest, float]:
+    """Return the strongest in single precision, and how wrong a correlation may be."""
+    n_rows, n_nodes, rows_at_once = blocks[0].n_rows, blocks[-1].stop, blocks[0].rows_at_once
+    read = _single
+    if 4 * n_rows * n_nodes <= SINGLE_BYTES:
+        read = cache(_single)
+    strongest = Strongest(n_nodes, n_kept)
+    for place, here in enumerate(blocks):
+        for there in blocks[place:]:
+            tile = read(here, 0, rows_at_once).T @ read(there, 0, rows_at_once)
+            for start in range(rows_at_once, n_rows, rows_at_once):
+                stop = start + rows_at_once
+                tile += read(here, start, stop).T @ read(there, start, stop)
+            if there is here:
+                np.fill_diagonal(tile, 0.0)
+            strongest.offer(tile, row=here.start, column=there.start, both=there is not here)
+    n_chunks = -(-n_rows // rows_at_once)
+    return strongest, (min(n_rows, rows_at_once) + n_chunks + 8) * 2.0**-24
+
+
+def _single(block: Columns, start: int, stop: int) -> np.ndarray:
+    return block.standardised(start, stop).astype(np.float32)
+
+
+def _products(blocks: list[Columns], column: np.ndarray) -> np.ndarray:
+    """Return the correlation of every column with each of its own `column` (n_nodes, n_others)."""
+    n_rows, n_nodes = blocks[0].n_rows, len(column)
+    rows_at_once = 4 * min(-(-n_rows // 4), max(1, CHUNK_BYTES // (32 * n_nodes)))
+    value = np.zeros(column.shape)
+    for start in range(0, n_rows, rows_at_once):
+        rows = np.zeros((n_nodes, rows_at_once))
+        for block in blocks:
+            some = block.standardised(start, start + rows_at_once)
+            rows[block.start : block.stop, : len(some)] = some.T
+        add = partial(add_products, rows, column, value)
+        for_each_range(n_nodes, NODES_AT_ONCE, available_threads(), add)
+    return _without_rounding(value)
+
+
+def _as_graph(strongest: Strongest, is_constant: np.ndarray) -> sp.csr_array:
+    """Return the graph (n_nodes, n_nodes), with 1 on the diagonal where a column varies."""
+    n_nodes = len(is_constant)
+    row, place = np.nonzero(strongest.value)
+    varying = np.flatnonzero(~is_constant)
+    value = np.concatenate([strongest.value[row, place], np.ones(len(varying))])
+    rows = np.concatenate([row, varying])
+    columns = np.concatenate([strongest.column[row, place], varying])
+    graph = sp.csr_array((value, (rows, columns)), shape=(n_nodes, n_nodes))
     graph.sort_indices()
     return graph
-
-
-class _Columns:
-    """Columns start to stop of a table, read as standardised rows, some at a time.
-
-    The mean is subtracted in two parts, what rounding left of it after the first: so nothing
-    cancels however far from zero a column lies. Halving until the largest value is below 1 is
-    exact and keeps squares from overflowing.
-    """
-
-    def __init__(self, table: np.ndarray | sp.csc_array, start: int, stop: int):
-        self.start = start
-        self.values = table[:, start:stop]
-        if not isinstance(self.values, np.ndarray):
-            self.values = self.values.tocsr()
-        self.n_rows, n_columns = self.values.shape
-        self.rows_at_once = max(1, CHUNK_BYTES // (8 * n_columns))
-        lowest = np.min([chunk.min(axis=0) for chunk in self._chunks()], axis=0)
-        highest = np.max([chunk.max(axis=0) for chunk in self._chunks()], axis=0)
-        self.is_constant = lowest == highest
-        _, exponent = np.frexp(np.maximum(-lowest, highest))
-        self.factor = np.ldexp(1.0, np.minimum(-exponent, 1023))
-        self.mean = sum(chunk.sum(axis=0) for chunk in self._scaled()) / self.n_rows
-        total, squares = np.zeros(n_columns), np.zeros(n_columns)
-        for chunk in self._scaled():
-            chunk -= self.mean
-            total += chunk.sum(axis=0)
-            squares += np.einsum("ij,ij->j", chunk, chunk)
-        self.rest = total / self.n_rows
-        length = np.sqrt(squares - total * self.rest)
-        self.length = np.where(self.is_constant, np.inf, length)
-
-    def standardised(self, start: int, stop: int) -> np.ndarray:
-        """Return rows start to stop: centred, each column of length 1, constant ones all zero."""
-        rows = self._dense(start, stop) * self.factor
-        rows -= self.mean
-        rows -= self.rest
-        rows /= self.length
-        return rows
-
-    def _dense(self, start: int, stop: int) -> np.ndarray:
-        rows = self.values[start:stop]
-        return np.asarray(rows if isinstance(rows, np.ndarray) else rows.toarray(), np.float64)
-
-    def _chunks(self) -> Iterator[np.ndarray]:
-        for start in range(0, self.n_rows, self.rows_at_once):
-            yield self._dense(start, start + self.rows_at_once)
-
-    def _scaled(self) -> Iterator[np.ndarray]:
-        return (chunk * self.factor for chunk in self._chunks())
-
-
-def _strip(here: _Columns, blocks: list[_Columns], n_kept: int, n_nodes: int) -> sp.csr_array:
-    """Return the rows of the graph (n_rows, n_nodes) that belong to the columns `here`."""
-    strongest = _Strongest(len(here.is_constant), n_kept)
-    for there in blocks:
-        strongest.offer(_correlations(here, there), there.start)
-    return strongest.as_rows(~here.is_constant, here.start, n_nodes)
-
-
-def _correlations(here: _Columns, there: _Columns) -> np.ndarray:
-    """Return the correlations of two blocks of columns; 0 for a column with itself."""
-    tile = np.zeros((len(here.is_constant), len(there.is_constant)))
-    for start in range(0, here.n_rows, here.rows_at_once):
-        rows = here.standardised(start, start + here.rows_at_once)
-        if there is here:
-            tile += rows.T @ rows
-        else:
-            tile += rows.T @ there.standardised(start, start + here.rows_at_once)
-    tile[np.abs(tile) < ROUNDING] = 0.0
-    if there is here:
-        np.fill_diagonal(tile, 0.0)
-    return np.clip(tile, -1.0, 1.0)
-
-
-class _Strongest:
-    """The running best `n_kept` correlations of each of `n_rows` columns."""
-
-    def __init__(self, n_rows: int, n_kept: int):
-        self.n_kept = n_kept
-        self.value = np.empty((n_rows, 0))
-        self.column = np.empty((n_rows, 0), dtype=np.int64)
-
-    def offer(self, tile: np.ndarray, first: int) -> None:
-        """Take the tile (n_rows, width) of the columns from `first` on into account."""
-        columns = np.broadcast_to(np.arange(first, first + tile.shape[1]), tile.shape)
-        value = np.concatenate([self.value, tile], axis=1)
-        column = np.concatenate([self.column, columns], axis=1)
-        if value.shape[1] > self.n_kept:
-            # Columns arrive in ascending order, so a stable sort gives ties to the lowest.
-            strength = np.rint(np.abs(value) / TIE_CELL)
-            best = np.argsort(-strength, axis=1, kind="stable")[:, : self.n_kept]
-            best.sort(axis=1)
-            value, column = (np.take_along_axis(a, best, axis=1) for a in (value, column))
-        self.value, self.column = value, column
-
-    def as_rows(self, varies: np.ndarray, start: int, n_nodes: int) -> sp.csr_array:
-        """Return rows of the graph (n_rows, n_nodes), with 1 on the diagonal where one varies."""
-        n_rows = len(self.value)
-        row, place = np.nonzero(self.value)
-        on_diagonal = np.flatnonzero(varies)
-        values = np.concatenate([self.value[row, place], np.ones(len(on_diagonal))])
-        rows = np.concatenate([row, on_diagonal])
-        columns = np.concatenate([self.column[row, place], start + on_diagonal])
-        return sp.csr_array((values, (rows, columns)), shape=(n_rows, n_nodes))
 
 
 def _warn_of_constant_columns(n_constant: int) -> None:

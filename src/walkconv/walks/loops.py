@@ -11,7 +11,7 @@ the caller's rule decides, then the lowest index.
 
 import numpy as np
 
-from walkconv.walks.compiled import compiled
+from walkconv._compiled import compiled
 
 TIE = 1e-9
 REACHED = float(np.finfo(np.float64).tiny)

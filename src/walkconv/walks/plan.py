@@ -1,12 +1,11 @@
 """What every engine is told, and how its blocks of rows are handed to threads."""
 
-import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 
+from walkconv._threads import for_each_range
 from walkconv.walks.ties import TieRule
 
 BLOCKS_PER_THREAD = 8
@@ -55,18 +54,4 @@ class Plan:
         if size is None:
             size = -(-n_rows // (BLOCKS_PER_THREAD * self.n_threads))
             size = min(size, most_rows or size)
-        starts = range(0, n_rows, size)
-        if self.n_threads == 1 or len(starts) == 1:
-            for start in starts:
-                work(start, min(start + size, n_rows))
-            return
-        with ThreadPoolExecutor(self.n_threads) as pool:
-            for _ in pool.map(lambda start: work(start, min(start + size, n_rows)), starts):
-                pass
-
-
-def available_threads() -> int:
-    """Return how many cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+        for_each_range(n_rows, size, self.n_threads, work)

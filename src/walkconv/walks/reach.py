@@ -3,7 +3,7 @@
 import numpy as np
 import scipy.sparse as sp
 
-from walkconv.walks.compiled import compiled
+from walkconv._compiled import compiled
 
 NEARLY_ALL = 0.99
 

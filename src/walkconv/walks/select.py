@@ -7,9 +7,10 @@ import scipy.sparse as sp
 
 from walkconv._adapters import as_graph
 from walkconv._checks import check_integer, check_option
+from walkconv._threads import available_threads
 from walkconv.walks import blocked, dense, sparse
 from walkconv.walks.neighbors import Neighbors
-from walkconv.walks.plan import Plan, available_threads
+from walkconv.walks.plan import Plan
 from walkconv.walks.reach import enough_steps
 from walkconv.walks.slots import CANDIDATES_PER_SLOT, REACHED_PER_SLOT, check_places, oriented
 from walkconv.walks.ties import tie_rule

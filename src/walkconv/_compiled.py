@@ -1,4 +1,4 @@
-"""How the loops of this room are compiled: machine code kept on disk, run without the GIL."""
+"""How loops are compiled: machine code kept on disk, run without the GIL."""
 
 from collections.abc import Callable
 
