@@ -1,6 +1,6 @@
 # Two commands start everything: `make demo` and `make test`. Each sets itself up.
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-fast check format pictures figures bench-conv bench-layouts clean \
+.PHONY: help install demo test test-fast check format pictures figures bench-conv bench-layouts bench-pooling clean \
 	reproduce reproduce-mnist reproduce-grid reproduce-merck reproduce-graphs reproduce-traffic \
 	reproduce-transfer reproduce-smoke results
 
@@ -53,6 +53,9 @@ figures: install ## draw the paper's figures anew, from the library, the data an
 
 bench-layouts: install ## time layouts and oriented slots as the graph grows
 	$(BIN)/python benchmarks/bench_layouts.py
+
+bench-pooling: install ## time coarsening and the pooled step on 100,000 columns
+	$(BIN)/python benchmarks/bench_pooling.py
 
 bench-conv: $(BENCH_READY) ## time the convolution beside the usual ways
 	$(BIN)/python benchmarks/bench_conv.py

@@ -59,6 +59,7 @@ class Data:
 
     def places(self) -> np.ndarray:
         """Return row and column of the grid of every column of X, (n_nodes, 2)."""
+        assert self.cells is not None
         return np.stack(np.unravel_index(self.cells, self.shape), axis=1)
 
     def score(self, prediction: np.ndarray) -> float:
@@ -133,6 +134,7 @@ def _shuffled(data: Data) -> Data:
 
 
 def _columns(data: Data, kept: np.ndarray) -> Data:
+    assert data.cells is not None
     X_train, X_test = data.X_train[:, kept], data.X_test[:, kept]
     return replace(data, X_train=X_train, X_test=X_test, cells=data.cells[kept])
 

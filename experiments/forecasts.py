@@ -1,4 +1,7 @@
-"""Forecasts that need no network: what a network must beat."""
+"""Forecasts that need no network: what a network must beat.
+
+Rows are moments, and y is the change from the last channel of X.
+"""
 
 from typing import Any
 
@@ -9,17 +12,17 @@ from experiments.fitted import Fitted, Run
 
 
 def fit_last_value(data: Data, settings: dict[str, Any], run: Run) -> Fitted:
-    """Predict that nothing changes: the last channel of X, as it is."""
-    return Fitted(lambda X: X[:, :, -1])
+    """Predict that nothing changes."""
+    return Fitted(lambda X: np.zeros(X.shape[:2]))
 
 
 def fit_daily(data: Data, settings: dict[str, Any], run: Run) -> Fitted:
     """Predict the mean of the training rows at the same time of day."""
     n_train = len(data.y_train)
-    moments = np.arange(n_train) % data.period
-    profile = np.stack([data.y_train[moments == m].mean(axis=0) for m in range(data.period)])
+    values, moments = data.X_train[:, :, -1] + data.y_train, np.arange(n_train) % data.period
+    profile = np.stack([values[moments == m].mean(axis=0) for m in range(data.period)])
 
     def predict(X: np.ndarray) -> np.ndarray:
-        return profile[(n_train + np.arange(len(X))) % data.period]
+        return profile[(n_train + np.arange(len(X))) % data.period] - X[:, :, -1]
 
     return Fitted(predict)

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 import torch
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import LinearRegression, RidgeCV
+from sklearn.model_selection import TimeSeriesSplit
 
 from experiments.data import Data
 from experiments.fitted import Fitted, Run
@@ -131,8 +132,12 @@ def fit_ols(data: Data, settings: dict[str, Any], run: Run) -> Fitted:
 
 
 def fit_ridge(data: Data, settings: dict[str, Any], run: Run) -> Fitted:
-    """Fit ridge regression, its penalty by leave-one-out on the training rows."""
-    model = RidgeCV(alphas=np.logspace(0, 5, 21), **settings)
+    """Fit ridge regression, its penalty by leave-one-out on the training rows.
+
+    Rows that are moments are like those before and after them, so there later ones are left out.
+    """
+    left_out = TimeSeriesSplit() if data.period else None
+    model = RidgeCV(alphas=np.logspace(0, 5, 21), cv=left_out, **settings)
     model.fit(_flat(data.X_train), data.y_train)
     n_parameters = model.coef_.size + np.size(model.intercept_)
     return Fitted(lambda X: model.predict(_flat(X)), n_parameters)
