@@ -1,7 +1,8 @@
 # Two commands start everything: `make demo` and `make test`. Each sets itself up.
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-fast check format pictures figures bench-conv bench-layouts clean \
-	reproduce reproduce-mnist reproduce-grid reproduce-merck reproduce-smoke results
+.PHONY: help install demo test test-fast check format pictures figures bench-conv bench-layouts bench-pooling clean \
+	reproduce reproduce-mnist reproduce-grid reproduce-merck reproduce-graphs reproduce-traffic \
+	reproduce-transfer reproduce-smoke results
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -53,6 +54,9 @@ figures: install ## draw the paper's figures anew, from the library, the data an
 bench-layouts: install ## time layouts and oriented slots as the graph grows
 	$(BIN)/python benchmarks/bench_layouts.py
 
+bench-pooling: install ## time coarsening and the pooled step on 100,000 columns
+	$(BIN)/python benchmarks/bench_pooling.py
+
 bench-conv: $(BENCH_READY) ## time the convolution beside the usual ways
 	$(BIN)/python benchmarks/bench_conv.py
 
@@ -60,7 +64,7 @@ $(BENCH_READY): $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[bench]'
 	@touch $@
 
-reproduce: reproduce-mnist reproduce-grid reproduce-merck ## run what is missing of all the paper's tables (hours)
+reproduce: reproduce-mnist reproduce-grid reproduce-merck reproduce-graphs reproduce-traffic reproduce-transfer ## run what is missing of all tables (hours)
 
 reproduce-mnist: install ## the paper's Table 2: MNIST without the grid
 	$(BIN)/python -m experiments.run mnist --jobs $(JOBS)
@@ -74,10 +78,20 @@ reproduce-merck: install ## the paper's Table 1 on METAB; SET=DPP4 for whoever h
 	$(BIN)/python -m experiments.run merck --set $(SET) --jobs $(JOBS)
 	$(BIN)/python -m experiments.tables
 
+reproduce-graphs: install ## one graph per sample: MUTAG, PROTEINS, ENZYMES, ten folds
+	for table in mutag proteins enzymes; do $(BIN)/python -m experiments.run $$table --jobs $(JOBS) || exit 1; done
+	$(BIN)/python -m experiments.tables
+
+reproduce-traffic: install ## an answer at every node: METR-LA
+	$(BIN)/python -m experiments.run traffic --jobs $(JOBS)
+	$(BIN)/python -m experiments.tables
+
+reproduce-transfer: install ## filters that move: smaller digits, other descriptors
+	for table in transfer-digits transfer-metab; do $(BIN)/python -m experiments.run $$table --jobs $(JOBS) || exit 1; done
+	$(BIN)/python -m experiments.tables
+
 reproduce-smoke: install ## every row of every table once, tiny (two minutes, no data needed)
-	$(BIN)/python -m experiments.run mnist --smoke
-	$(BIN)/python -m experiments.run grid --smoke
-	$(BIN)/python -m experiments.run merck --smoke
+	for table in mnist grid oriented merck mutag proteins enzymes traffic transfer-digits transfer-metab; do $(BIN)/python -m experiments.run $$table --smoke || exit 1; done
 
 results: install ## write docs/results.md anew from the records
 	$(BIN)/python -m experiments.tables

@@ -20,7 +20,7 @@ def page(results: dict) -> str:
     parts = ["# Convolution: what was measured", "Written by `make bench-conv` from `conv.json`."]
     for name, describe in sections.items():
         if name in results:
-            parts += [*describe(results[name]["measured"]), _made_with(results[name]["made_with"])]
+            parts += [*describe(results[name]["measured"]), origin(results[name]["made_with"])]
     return "\n\n".join(parts) + "\n"
 
 
@@ -36,7 +36,7 @@ def _shapes(rows: list[dict]) -> list[str]:
             [way, *(_beside_ours(row[what][way], row[what][OURS]) for row in rows)]
             for way in rows[0][what]
         ]
-        parts.append(_table(header, ways))
+        parts.append(table(header, ways))
     return parts
 
 
@@ -56,7 +56,7 @@ def _memory(rows: list[dict]) -> list[str]:
     ]
     return [
         "## Peak memory of a training step beyond input, output and gradients",
-        _table(["", "input, output, gradients", *ways], lines),
+        table(["", "input, output, gradients", *ways], lines),
     ]
 
 
@@ -72,8 +72,8 @@ def _growth(growth: dict[str, list[dict]]) -> list[str]:
     ]
     return [
         "## Growth of a training step",
-        _table(["M, N, p, d, f", "time", "per sample and node"], nodes),
-        _table(["M, N, p, d, f", "time", "per neighbour"], neighbors),
+        table(["M, N, p, d, f", "time", "per sample and node"], nodes),
+        table(["M, N, p, d, f", "time", "per neighbour"], neighbors),
     ]
 
 
@@ -86,11 +86,12 @@ def _epochs(rows: list[dict]) -> list[str]:
     return [
         "## Training, all layers and the optimiser included",
         f"{rows[0]['n_batches']} batches of 128 rows of 717 columns.",
-        _table(["", OURS, USUAL, "speed-up"], lines),
+        table(["", OURS, USUAL, "speed-up"], lines),
     ]
 
 
-def _made_with(made_with: dict) -> str:
+def origin(made_with: dict) -> str:
+    """Return what `provenance` found as one line."""
     versions = ", ".join(f"{name} {number}" for name, number in made_with["versions"].items())
     return (
         f"*{made_with['processor']}, {made_with['cores']} cores, {made_with['threads']} threads, "
@@ -98,7 +99,8 @@ def _made_with(made_with: dict) -> str:
     )
 
 
-def _table(header: list[str], rows: Iterable[list[str]]) -> str:
+def table(header: list[str], rows: Iterable[list[str]]) -> str:
+    """Return a table of Markdown."""
     lines = [header, ["---"] + ["---:"] * (len(header) - 1), *rows]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 

@@ -1,6 +1,6 @@
 """The seeds of a row averaged: the mean of their predictions, scored once more.
 
-Every row of a regression table gets one, so that no method has an ensemble which another lacks.
+Every row of such a table gets one, so that no method has an ensemble which another lacks.
 """
 
 from pathlib import Path
@@ -11,6 +11,9 @@ import numpy as np
 from experiments.data import load_data
 from experiments.records import read_record, record_path, write_record
 from experiments.rows import Row
+
+AVERAGED = {"merck"}
+"""Tables whose seeds are averaged."""
 
 
 def average_path(row: Row, protocol: str, merck_set: str) -> Path:
@@ -24,7 +27,7 @@ def write_average(row: Row, protocol: str, merck_set: str) -> dict[str, Any] | N
     """Write and return the average over all seeds of a row, None while some are missing."""
     paths = [record_path(row, protocol, s, merck_set=merck_set) for s in row.seeds[protocol]]
     records = [record for record in map(read_record, paths) if record is not None]
-    if len(records) < max(2, len(paths)) or "prediction" not in records[0]:
+    if len(records) < max(2, len(paths)) or row.table not in AVERAGED:
         return None
     prediction = np.mean([record["prediction"] for record in records], axis=0)
     average = {

@@ -1,8 +1,9 @@
 """The tables of numbers that the rows are run on."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Literal
+from typing import Literal, Optional
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,13 +22,23 @@ class Data:
 
     Attributes
     ----------
-    X_train, X_test : ndarray of shape (n_samples, n_nodes), float32
-    y_train, y_test : ndarray of shape (n_samples,)
+    X_train, X_test : ndarray of shape (n_samples, n_nodes[, n_channels]), float32
+        Or (n_samples,), of `GraphSample`.
+    y_train, y_test : ndarray of shape (n_samples,) or (n_samples, n_nodes)
     task : "classification" or "regression"
     shape : tuple of int
         Sides of the grid that the columns lie on; () where there is none, or it is forgotten.
     cells : ndarray of shape (n_nodes,) or None
         The cell of that grid, in raster order, that each column is.
+    graph : csr_array of shape (n_nodes, n_nodes) or None
+        How the columns are related, where that is known.
+    period : int
+        Rows of a day, where rows are moments one after the other; 0 where their order means
+        nothing.
+    source : Data or None
+        Rows of other columns, for filters that are to be moved.
+    measure : callable or None
+        (prediction, y) -> score; None is the usual one of the task.
     """
 
     X_train: np.ndarray
@@ -37,6 +48,10 @@ class Data:
     task: Literal["classification", "regression"]
     shape: tuple[int, ...] = ()
     cells: np.ndarray | None = None
+    graph: sp.csr_array | None = None
+    period: int = 0
+    source: Optional["Data"] = None
+    measure: Callable[[np.ndarray, np.ndarray], float] | None = None
 
     def grid(self) -> sp.csr_array:
         """Return the graph of the columns that lie side by side, (n_nodes, n_nodes)."""
@@ -44,15 +59,35 @@ class Data:
 
     def places(self) -> np.ndarray:
         """Return row and column of the grid of every column of X, (n_nodes, 2)."""
+        assert self.cells is not None
         return np.stack(np.unravel_index(self.cells, self.shape), axis=1)
 
     def score(self, prediction: np.ndarray) -> float:
-        """Return the test error in per cent, or the squared correlation with the activity."""
-        if self.task == "classification":
-            return float(100 * np.mean(prediction != self.y_test))
-        if np.ptp(prediction) == 0:
-            return 0.0
-        return float(np.corrcoef(prediction, self.y_test)[0, 1] ** 2)
+        """Return how good a prediction for the test rows is."""
+        usual = error if self.task == "classification" else squared_correlation
+        return (self.measure or usual)(prediction, self.y_test)
+
+
+def error(prediction: np.ndarray, y: np.ndarray) -> float:
+    """Return the share of wrong classes, in per cent."""
+    return float(100 * np.mean(prediction != y))
+
+
+def accuracy(prediction: np.ndarray, y: np.ndarray) -> float:
+    """Return the share of right classes, in per cent."""
+    return 100 - error(prediction, y)
+
+
+def squared_correlation(prediction: np.ndarray, y: np.ndarray) -> float:
+    """Return the squared correlation; 0 for a prediction that does not vary."""
+    if np.ptp(prediction) == 0:
+        return 0.0
+    return float(np.corrcoef(prediction, y)[0, 1] ** 2)
+
+
+def absolute_error(prediction: np.ndarray, y: np.ndarray) -> float:
+    """Return the mean absolute error over all rows and nodes, in the units of y."""
+    return float(np.mean(np.abs(prediction - y)))
 
 
 @cache
@@ -65,7 +100,7 @@ def load_data(table: str, *, merck_set: str = "METAB", is_smoke: bool = False) -
         return grid
     if table == "oriented":
         return _shuffled(_varying(grid))
-    return replace(_varying(grid), shape=(), cells=None)
+    return without_grid(grid)
 
 
 def _digits() -> Data:
@@ -83,6 +118,11 @@ def _small_digits() -> Data:
     return Data(X[train], y[train], X[test], y[test], "classification", (8, 8), np.arange(64))
 
 
+def without_grid(data: Data) -> Data:
+    """Return the pixels that vary, and where they lie is forgotten."""
+    return replace(_varying(data), shape=(), cells=None)
+
+
 def _varying(data: Data) -> Data:
     """Return the pixels that vary over the training rows: 717 of MNIST, as in the paper."""
     return _columns(data, np.flatnonzero(np.ptp(data.X_train, axis=0)))
@@ -94,6 +134,7 @@ def _shuffled(data: Data) -> Data:
 
 
 def _columns(data: Data, kept: np.ndarray) -> Data:
+    assert data.cells is not None
     X_train, X_test = data.X_train[:, kept], data.X_test[:, kept]
     return replace(data, X_train=X_train, X_test=X_test, cells=data.cells[kept])
 

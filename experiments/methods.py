@@ -2,9 +2,8 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,49 +11,14 @@ import scipy.sparse as sp
 import torch
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import LinearRegression, RidgeCV
+from sklearn.model_selection import TimeSeriesSplit
 
 from experiments.data import Data
+from experiments.fitted import Fitted, Run
+from experiments.forecasts import fit_daily, fit_last_value
 from experiments.image import WindowConv
 from experiments.preparation import STEPS
 from walkconv import GraphCNNClassifier, GraphCNNRegressor
-
-
-@dataclass(frozen=True)
-class Fitted:
-    """What a method learned.
-
-    Attributes
-    ----------
-    predict : callable
-        X (m, n_nodes) -> classes or activities (m,).
-    n_parameters : int or None
-        Weights of one network; None for trees.
-    history : list of dict
-        One record for each epoch.
-    """
-
-    predict: Callable[[np.ndarray], Any]
-    n_parameters: int | None = None
-    history: list[dict[str, Any]] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
-class Run:
-    """How to run a method.
-
-    Attributes
-    ----------
-    seed : int
-    checkpoint : path or None
-        A file from which an interrupted training goes on.
-    watches_test : bool
-        Whether the test rows are scored after every epoch, as the paper did. The scores go into
-        the history and decide nothing.
-    """
-
-    seed: int
-    checkpoint: Path | None = None
-    watches_test: bool = False
 
 
 def prepare(data: Data, settings: dict[str, Any]) -> tuple[Data, dict[str, Any]]:
@@ -63,6 +27,8 @@ def prepare(data: Data, settings: dict[str, Any]) -> tuple[Data, dict[str, Any]]
     for step in rest.pop("prepare", []):
         X_train, X_test = STEPS[step](data.X_train, data.X_test, data.y_train)
         data = replace(data, X_train=X_train, X_test=X_test)
+    if data.source is not None:
+        data = replace(data, source=prepare(data.source, settings)[0])
     return data, rest
 
 
@@ -80,6 +46,8 @@ def fit_network(
         rest["graph"] = random_graph(n_nodes, n_neighbors=n_neighbors, seed=run.seed)
     elif rest.get("graph") == "grid":
         rest["graph"] = data.grid()
+    elif rest.get("graph") == "known":
+        rest["graph"] = data.graph
     if rest.get("positions") == "grid":
         rest["positions"] = data.places()
     model = _network_kind(convolution, data.task)(
@@ -88,6 +56,36 @@ def fit_network(
     watch = _Watch(data, run)
     model.fit(data.X_train, data.y_train, after_epoch=watch.look)
     return Fitted(model.predict, model.n_parameters_, model.history_)
+
+
+def fit_moved(data: Data, settings: dict[str, Any], run: Run) -> Fitted:
+    """Fit a network whose filters were learned on the source, or never.
+
+    `filters` is "frozen" or "tuned", as in `transfer`, or "random": as they were drawn. `source`
+    holds what differs in the settings where filters are learned.
+    """
+    rest = dict(settings)
+    filters, at_source = rest.pop("filters"), rest.pop("source", {})
+    kind = _network_kind(None, data.task)
+    common = {"random_state": run.seed, "device": "cpu"}
+    if filters == "random":
+        model = _with_random_filters(kind)(**rest, **common).fit(data.X_train, data.y_train)
+    else:
+        assert data.source is not None
+        learned = kind(**rest | at_source, **common).fit(data.source.X_train, data.source.y_train)
+        model = learned.set_params(**rest).transfer(data.X_train, data.y_train, filters=filters)
+    return Fitted(model.predict, model.n_parameters_, model.history_)
+
+
+def _with_random_filters(kind: Any) -> Any:
+    class RandomFilters(kind):
+        def make_network(self, n_nodes: int, n_channels: int, n_outputs: int) -> Any:
+            """Return a network of which only the layers after the convolutions learn."""
+            network = super().make_network(n_nodes, n_channels, n_outputs)
+            network.nodewise.requires_grad_(False)
+            return network
+
+    return RandomFilters
 
 
 class _Watch:
@@ -134,9 +132,20 @@ def fit_ols(data: Data, settings: dict[str, Any], run: Run) -> Fitted:
 
 
 def fit_ridge(data: Data, settings: dict[str, Any], run: Run) -> Fitted:
-    """Fit ridge regression, its penalty by leave-one-out on the training rows."""
-    model = RidgeCV(alphas=np.logspace(0, 5, 21), **settings).fit(data.X_train, data.y_train)
-    return Fitted(model.predict, model.coef_.size + 1)
+    """Fit ridge regression, its penalty by leave-one-out on the training rows.
+
+    Rows that are moments are like those before and after them, so there later ones are left out.
+    """
+    left_out = TimeSeriesSplit() if data.period else None
+    model = RidgeCV(alphas=np.logspace(0, 5, 21), cv=left_out, **settings)
+    model.fit(_flat(data.X_train), data.y_train)
+    n_parameters = model.coef_.size + np.size(model.intercept_)
+    return Fitted(lambda X: model.predict(_flat(X)), n_parameters)
+
+
+def _flat(X: np.ndarray) -> np.ndarray:
+    """Return all that is known of a sample as one row."""
+    return X.reshape(len(X), -1)
 
 
 def fit_forest(data: Data, settings: dict[str, Any], run: Run) -> Fitted:
@@ -159,6 +168,9 @@ CONVOLUTIONS = ("spectral", "spectral-free", "chebnet", "gcn", "dcnn", "local", 
 METHODS: dict[str, Callable[[Data, dict[str, Any], Run], Fitted]] = {
     "network": fit_network,
     **{name: partial(fit_network, convolution=name) for name in CONVOLUTIONS},
+    "moved": fit_moved,
+    "last value": fit_last_value,
+    "daily": fit_daily,
     "ols": fit_ols,
     "ridge": fit_ridge,
     "forest": fit_forest,

@@ -11,7 +11,7 @@ from typing import Any
 
 CONFIGS = Path(__file__).parent / "configs"
 PROTOCOLS = ("sound", "paper")
-NO_NETWORKS = {"ols", "ridge", "forest", "boosting"}
+NO_NETWORKS = {"ols", "ridge", "forest", "boosting", "last value", "daily"}
 """Methods that what the networks of a table share is not meant for."""
 
 

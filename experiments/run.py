@@ -31,13 +31,24 @@ import numpy as np
 import torch
 
 from benchmarks.machine import provenance
-from experiments.averages import write_average
-from experiments.data import Data, load_data
-from experiments.methods import METHODS, Run, prepare
+from experiments.averages import AVERAGED, write_average
+from experiments.data import Data
+from experiments.fitted import Run
+from experiments.methods import METHODS, prepare
 from experiments.records import RESULTS, read_record, record_path, write_record
 from experiments.rows import PROTOCOLS, Row, read_rows
+from experiments.splits import COLLECTIONS, load_splits
 
-TABLES = ("mnist", "grid", "oriented", "merck")
+TABLES = (
+    "mnist",
+    "grid",
+    "oriented",
+    "merck",
+    *COLLECTIONS,
+    "traffic",
+    "transfer-digits",
+    "transfer-metab",
+)
 UNFINISHED = Path(tempfile.gettempdir()) / f"walkconv-experiments-{os.getuid()}"
 SMOKE = {"max_iter": 1, "n_estimators": 5, "n_members": 2}
 
@@ -57,11 +68,7 @@ class Task:
     def settings(self) -> dict[str, Any]:
         """What the method is told; for a smoke run nothing takes long."""
         settings = self.row.settings[self.protocol]
-        if not self.is_smoke:
-            return settings
-        return settings | {
-            name: min(settings[name], SMOKE[name]) for name in SMOKE.keys() & settings.keys()
-        }
+        return _shortened(settings) if self.is_smoke else settings
 
     @property
     def path(self) -> Path:
@@ -75,7 +82,7 @@ class Task:
         return record is not None and record["settings"] == self.settings
 
     def __str__(self) -> str:
-        return f"{self.row.table:6} {self.row.key:24} {self.protocol:6} seed {self.seed}"
+        return f"{self.row.table:15} {self.row.key:24} {self.protocol:6} seed {self.seed}"
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -107,11 +114,45 @@ def run_task(task: Task, n_threads: int) -> dict[str, Any]:
     """Run one task and return its record, which is written unless the run is only a trial."""
     torch.set_num_threads(n_threads)
     machine = _machine()
-    data = load_data(task.row.table, merck_set=task.merck_set, is_smoke=task.is_smoke)
+    splits = load_splits(
+        task.row.table, seed=task.seed, merck_set=task.merck_set, is_smoke=task.is_smoke
+    )
     if task.is_validation:
-        data = hold_out(data, task.seed)
+        splits = [hold_out(data, task.seed) for data in splits]
+    runs = [_run_split(task, data, number) for number, data in enumerate(splits)]
+    first, data = runs[0], splits[0]
+    record = {
+        "table": task.row.table,
+        "row": task.row.key,
+        "protocol": task.protocol,
+        "seed": task.seed,
+        "score": float(np.mean([run["score"] for run in runs])),
+        "seconds": sum(run["seconds"] for run in runs),
+        "core_seconds": sum(run["core_seconds"] for run in runs),
+        "n_parameters": first["n_parameters"],
+        "method": task.row.method,
+        "settings": task.settings,
+        "n_train": len(data.y_train),
+        "n_test": len(data.y_test),
+        "machine": machine,
+    }
+    if len(runs) > 1:
+        record["scores"] = [run["score"] for run in runs]  # fold by fold
+    else:
+        record |= {"n_columns": data.X_train.shape[1], "history": first["history"]}
+    if task.row.table in AVERAGED:
+        record["prediction"] = [float(f"{value:.5g}") for value in first["prediction"]]
+    if not (task.is_smoke or task.is_validation):
+        write_record(task.path, record)
+        for number in range(len(splits)):
+            _unfinished(task, number).unlink(missing_ok=True)
+    return record
+
+
+def _run_split(task: Task, data: Data, number: int) -> dict[str, Any]:
+    """Train on one division of the data and score it."""
     is_trial = task.is_smoke or task.is_validation
-    checkpoint = None if is_trial else _unfinished(task)
+    checkpoint = None if is_trial else _unfinished(task, number)
     started, started_core = time.perf_counter(), time.process_time()
     data, settings = prepare(data, task.settings)
     run = Run(task.seed, checkpoint, watches_test=task.protocol == "paper")
@@ -123,38 +164,36 @@ def run_task(task: Task, n_threads: int) -> dict[str, Any]:
     core_seconds = max(core_seconds, sum(e.get("core_seconds", 0.0) for e in history))
     prediction = fitted.predict(data.X_test)
     _check_parameters(task, fitted.n_parameters)
-    record = {
-        "table": task.row.table,
-        "row": task.row.key,
-        "protocol": task.protocol,
-        "seed": task.seed,
+    return {
         "score": data.score(prediction),
         "seconds": seconds,
         "core_seconds": core_seconds,
         "n_parameters": fitted.n_parameters,
-        "method": task.row.method,
-        "settings": task.settings,
-        "n_train": len(data.y_train),
-        "n_test": len(data.y_test),
-        "n_columns": data.X_train.shape[1],
-        "machine": machine,
         "history": history,
+        "prediction": prediction,
     }
-    if data.task == "regression":
-        record["prediction"] = [float(f"{value:.5g}") for value in prediction]
-    if not is_trial:
-        write_record(task.path, record)
-        if checkpoint is not None:
-            checkpoint.unlink(missing_ok=True)
-    return record
 
 
 def hold_out(data: Data, seed: int) -> Data:
-    """Return the training rows alone, a sixth of them in the place of the test rows."""
-    order = np.random.default_rng(seed).permutation(len(data.y_train))
-    kept, held = np.split(order, [len(order) - len(order) // 6])
+    """Return the training rows alone, some of them in the place of the test rows.
+
+    A sixth of them, drawn at random; of moments one after the other the last eighth.
+    """
+    n_rows = len(data.y_train)
+    if data.period:
+        kept, held = np.split(np.arange(n_rows), [n_rows - n_rows // 8])
+    else:
+        order = np.random.default_rng(seed).permutation(n_rows)
+        kept, held = np.split(order, [n_rows - n_rows // 6])
     X, y = data.X_train, data.y_train
     return replace(data, X_train=X[kept], y_train=y[kept], X_test=X[held], y_test=y[held])
+
+
+def _shortened(settings: dict[str, Any]) -> dict[str, Any]:
+    """Return settings with which nothing takes long."""
+    short = {name: min(settings[name], SMOKE[name]) for name in SMOKE.keys() & settings.keys()}
+    nested = {name: _shortened(v) for name, v in settings.items() if isinstance(v, dict)}
+    return settings | short | nested
 
 
 def _start(tasks: list[Task], n_jobs: int, n_threads: int):
@@ -181,12 +220,12 @@ def _machine() -> dict[str, Any]:
     return provenance("scikit-learn", "scipy", "lightgbm")
 
 
-def _unfinished(task: Task) -> Path:
+def _unfinished(task: Task, number: int) -> Path:
     """Return the file that follows an unfinished training; other settings have another."""
     UNFINISHED.mkdir(exist_ok=True)
     settings = hashlib.sha256(json.dumps(task.settings, sort_keys=True).encode()).hexdigest()
     parts = task.path.relative_to(RESULTS).with_suffix("").parts
-    return UNFINISHED / f"{'-'.join(parts)}.{settings[:8]}.safetensors"
+    return UNFINISHED / f"{'-'.join(parts)}.{settings[:8]}.{number}.safetensors"
 
 
 def _check_parameters(task: Task, n_parameters: int | None) -> None:

@@ -10,14 +10,25 @@ from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
-from experiments.averages import average_path
+from experiments.averages import AVERAGED, average_path
 from experiments.records import RESULTS, read_record, record_path
-from experiments.rows import PROTOCOLS, Row, read_rows
+from experiments.rows import PROTOCOLS, Row, read_rows, read_table
 
 TEMPLATE = Path(__file__).parent / "results.template.md"
 PAGE = Path(__file__).parents[1] / "docs" / "results.md"
 MERCK_SET = "METAB"
-DIGITS = {"mnist": 2, "grid": 2, "oriented": 2, "merck": 3}
+DIGITS = {
+    "mnist": 2,
+    "grid": 2,
+    "oriented": 2,
+    "merck": 3,
+    "mutag": 1,
+    "proteins": 1,
+    "enzymes": 1,
+    "traffic": 3,
+    "transfer-digits": 2,
+    "transfer-metab": 3,
+}
 
 
 def render(template: str) -> str:
@@ -31,24 +42,20 @@ def render(template: str) -> str:
 
 
 def table(name: str) -> str:
-    """Return a table: every row with the paper's number and ours."""
-    averaged = name == "merck"
-    header = ["", "parameters", "paper", "paper's protocol", "sound protocol"]
-    header += ["sound, seeds averaged"] * averaged + ["core-seconds a run"]
-    lines = [header, ["---", *["---:"] * (len(header) - 1)]]
-    for row in read_rows(name):
-        sound = _records(row, "sound")
-        lines.append(
-            [
-                row.name,
-                _parameters([*sound, *_records(row, "paper")]),
-                "" if row.paper is None else str(row.paper),
-                _summary(row, "paper"),
-                _summary(row, "sound"),
-                *[_average(row)] * averaged,
-                _cost(sound),
-            ]
-        )
+    """Return a table: every row with the published number and ours; no column is empty."""
+    columns = {
+        "": lambda row: row.name,
+        "parameters": lambda row: _parameters(_records(row, "sound") + _records(row, "paper")),
+        read_table(name).get("marks", "paper"): lambda row: "" if row.paper is None else row.paper,
+        "paper's protocol": lambda row: _summary(row, "paper"),
+        "sound protocol": lambda row: _summary(row, "sound"),
+        "sound, seeds averaged": lambda row: _average(row) if name in AVERAGED else "",
+        "core-seconds a run": lambda row: _cost(_records(row, "sound")),
+    }
+    rows = read_rows(name)
+    filled = {title: [str(cell(row)) for row in rows] for title, cell in columns.items()}
+    shown = {title: cells for title, cells in filled.items() if any(cells)}
+    lines = [list(shown), ["---", *["---:"] * (len(shown) - 1)], *zip(*shown.values(), strict=True)]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 

@@ -35,3 +35,14 @@ def test_the_page_gives_every_contestant_beside_ours(page):
     assert "| bare GEMMs | 3 ms (1.50) |" in written
     assert "| bare GEMMs | 1000 ms (250.00) |" in written
     assert "P, 2 cores, 1 threads, torch 3, commit c." in written
+
+
+@pytest.fixture
+def pooling(monkeypatch):
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    yield importlib.import_module("bench_pooling")
+    del sys.modules["bench_pooling"]
+
+
+def test_the_page_on_pooling_is_current(pooling):
+    assert pooling.PAGE.read_text() == pooling.page(json.loads(pooling.RESULTS.read_text()))
