@@ -2,7 +2,7 @@
 .DEFAULT_GOAL := help
 .PHONY: help install demo test test-fast check format pictures figures bench-conv bench-layouts bench-pooling clean \
 	reproduce reproduce-mnist reproduce-grid reproduce-merck reproduce-graphs reproduce-traffic \
-	reproduce-transfer reproduce-smoke results
+	reproduce-transfer reproduce-oriented reproduce-smoke results
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -64,7 +64,7 @@ $(BENCH_READY): $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[bench]'
 	@touch $@
 
-reproduce: reproduce-mnist reproduce-grid reproduce-merck reproduce-graphs reproduce-traffic reproduce-transfer ## run what is missing of all tables (hours)
+reproduce: reproduce-mnist reproduce-grid reproduce-oriented reproduce-merck reproduce-graphs reproduce-traffic reproduce-transfer ## run what is missing of all tables (hours)
 
 reproduce-mnist: install ## the paper's Table 2: MNIST without the grid
 	$(BIN)/python -m experiments.run mnist --jobs $(JOBS)
@@ -82,6 +82,11 @@ reproduce-graphs: install ## one graph per sample: MUTAG, PROTEINS, ENZYMES, ten
 	for table in mutag proteins enzymes; do $(BIN)/python -m experiments.run $$table --jobs $(JOBS) || exit 1; done
 	$(BIN)/python -m experiments.tables
 
+reproduce-oriented: install ## slots that are directions, and where there is no plane
+	for table in oriented breast-cancer wine diabetes; do $(BIN)/python -m experiments.run $$table --jobs $(JOBS) || exit 1; done
+	$(BIN)/python -m experiments.run merck --row c10-fc100 c10-fc100-auto --protocol sound --jobs $(JOBS)
+	$(BIN)/python -m experiments.tables
+
 reproduce-traffic: install ## an answer at every node: METR-LA
 	$(BIN)/python -m experiments.run traffic --jobs $(JOBS)
 	$(BIN)/python -m experiments.tables
@@ -91,7 +96,7 @@ reproduce-transfer: install ## filters that move: smaller digits, other descript
 	$(BIN)/python -m experiments.tables
 
 reproduce-smoke: install ## every row of every table once, tiny (two minutes, no data needed)
-	for table in mnist grid oriented merck mutag proteins enzymes traffic transfer-digits transfer-metab; do $(BIN)/python -m experiments.run $$table --smoke || exit 1; done
+	for table in mnist grid oriented merck mutag proteins enzymes traffic transfer-digits transfer-metab breast-cancer wine diabetes; do $(BIN)/python -m experiments.run $$table --smoke || exit 1; done
 
 results: install ## write docs/results.md anew from the records
 	$(BIN)/python -m experiments.tables

@@ -37,6 +37,7 @@ from experiments.fitted import Run
 from experiments.methods import METHODS, prepare
 from experiments.records import RESULTS, read_record, record_path, write_record
 from experiments.rows import PROTOCOLS, Row, read_rows
+from experiments.small import SMALL_TABLES
 from experiments.splits import COLLECTIONS, load_splits
 
 TABLES = (
@@ -48,6 +49,7 @@ TABLES = (
     "traffic",
     "transfer-digits",
     "transfer-metab",
+    *SMALL_TABLES,
 )
 UNFINISHED = Path(tempfile.gettempdir()) / f"walkconv-experiments-{os.getuid()}"
 SMOKE = {"max_iter": 1, "n_estimators": 5, "n_members": 2}

@@ -3,6 +3,7 @@
 from experiments.data import Data, load_data
 from experiments.folds import load_folds
 from experiments.moved import load_other_half, load_small_digits
+from experiments.small import SMALL_TABLES, load_small_table
 from experiments.traffic import load_traffic
 
 COLLECTIONS = ("mutag", "proteins", "enzymes")
@@ -14,6 +15,8 @@ def load_splits(
     """Return the data of a table; the seed matters where it draws rows, columns or folds."""
     if table in COLLECTIONS:
         return load_folds(table.upper(), seed=seed, is_smoke=is_smoke)
+    if table in SMALL_TABLES:
+        return [load_small_table(table, seed=seed)]
     if table == "traffic":
         return [load_traffic(is_smoke=is_smoke)]
     if table == "transfer-digits":

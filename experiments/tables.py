@@ -28,6 +28,9 @@ DIGITS = {
     "traffic": 3,
     "transfer-digits": 2,
     "transfer-metab": 3,
+    "breast-cancer": 2,
+    "wine": 2,
+    "diabetes": 3,
 }
 
 
@@ -77,6 +80,21 @@ def twins(name: str, *keys: str) -> str:
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
+def beside(*pairs: str) -> str:
+    """Return rows beside others of their tables, each pair as ``table:key:other``, seed by seed."""
+    lines = [["", "", "", "change"], ["---", "---:", "---:", "---:"]]
+    for pair in pairs:
+        name, *keys = pair.split(":")
+        row, other = (_row(name, key) for key in keys)
+        lines[0][1:3] = (
+            row.settings["sound"].get("order", "visits"),
+            other.settings["sound"]["order"],
+        )
+        scores = [_summary(each, "sound") for each in (row, other)]
+        lines.append([read_table(name).get("title", name), *scores, _change(row, other)])
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
 def machines(name: str) -> str:
     """Return where and with what the records of a table were made, one line for each kind."""
     kinds = set()
@@ -97,7 +115,14 @@ def hours(name: str, protocol: str) -> str:
     return f"{sum(spent) / 3600:.1f}"
 
 
-WORDS = {"table": table, "score": score, "twins": twins, "machines": machines, "hours": hours}
+WORDS = {
+    "table": table,
+    "score": score,
+    "twins": twins,
+    "beside": beside,
+    "machines": machines,
+    "hours": hours,
+}
 
 
 def _row(name: str, key: str) -> Row:
