@@ -147,7 +147,7 @@ def _parse_token(token: str, before: Sequence[Layer]) -> Layer:
         raise ValueError("Only pooling has several sides, as in P2x2.")
     if kind != "FC" and not has_nodes:
         last = "readout" if isinstance(before[-1], Readout) else "fully connected layer"
-        raise ValueError(f"After a {last} there are no nodes. Move it to the end.")
+        raise ValueError(f"After a {last} there are no nodes. Put {token} before it.")
     if kind == "N" and any(isinstance(layer, Pooling) for layer in before):
         raise ValueError("After pooling the single nodes are gone. Take the P layers out.")
     if kind == "P":
