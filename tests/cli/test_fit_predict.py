@@ -114,3 +114,18 @@ def test_a_pipe_from_another_process(frame, run, tmp_path):
         check=True,
     )
     assert done.stdout.decode() == run("predict", model, data)[1]
+
+
+def test_the_order_of_the_slots_is_chosen_said_and_shown(run, tmp_path):
+    sites = np.argwhere(np.ones((6, 7)))
+    gap = np.linalg.norm(sites[:, None] - sites, axis=2)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 42)) @ np.linalg.cholesky(np.exp(-(gap**2) / 4) + 0.01 * np.eye(42)).T
+    frame = pl.DataFrame(X, schema=[f"f{i}" for i in range(42)]).with_columns(y=pl.Series(X[:, 0]))
+    data, model = tmp_path / "data.csv", tmp_path / "m.safetensors"
+    frame.write_csv(data)
+    settings = ["-a", "C2", "-p", 9, "--max-epochs", 1, "--random-state", 0]
+    code, _, err = run("fit", data, "--target", "y", "-o", model, *settings, "--order", "auto")
+    assert code == 0
+    assert "slots in order of direction: the layout is good: decay" in err
+    assert "directions; the layout is good" in " ".join(run("info", model)[1].split())

@@ -101,13 +101,14 @@ def test_only_the_settings_given_are_passed_on(fit, made):
     assert made[-1].settings == {"verbose": 1}
     code, _, _ = fit(
         *("--architecture", "C10-FC100", "--n-neighbors", 5, "--n-steps", 2, "--n-members", 3),
-        *("--max-epochs", 7, "--random-state", 0, "--quiet"),
+        *("--max-epochs", 7, "--random-state", 0, "--order", "direction", "--quiet"),
     )
     assert code == 0
     assert made[-1].settings == {
         "architecture": "C10-FC100",
         "n_neighbors": 5,
         "n_steps": 2,
+        "order": "direction",
         "n_members": 3,
         "max_iter": 7,
         "random_state": 0,

@@ -16,6 +16,14 @@ class TaskChoice(StrEnum):
     regression = "regression"
 
 
+class OrderChoice(StrEnum):
+    """What a slot of a filter means."""
+
+    visits = "visits"
+    direction = "direction"
+    auto = "auto"
+
+
 def fit(
     data: Annotated[str, typer.Argument(metavar="FILE", help="CSV, CSV.gz, Parquet or npz.")],
     target: Annotated[str, typer.Option(metavar="COLUMN", help="Column to predict.")],
@@ -32,6 +40,10 @@ def fit(
         int | None, typer.Option("--n-neighbors", "-p", help="Neighbours of a column, with itself.")
     ] = None,
     n_steps: Steps = None,
+    order: Annotated[
+        OrderChoice | None,
+        typer.Option(help="Slots are ranks by visits, directions of a layout, or what fits."),
+    ] = None,
     n_members: Annotated[int | None, typer.Option(help="Networks to average.")] = None,
     max_epochs: Annotated[int | None, typer.Option(help="Passes over the rows.")] = None,
     random_state: Annotated[int | None, typer.Option(help="Seed: same seed, same model.")] = None,
@@ -69,6 +81,7 @@ def fit(
         "architecture": architecture,
         "n_neighbors": n_neighbors,
         "n_steps": n_steps,
+        "order": order and order.value,
         "n_members": n_members,
         "max_iter": max_epochs,
         "random_state": random_state,
@@ -77,6 +90,8 @@ def fit(
     name = "GraphCNNClassifier" if chosen == "classification" else "GraphCNNRegressor"
     model = getattr(walkconv, name)(**given, verbose=0 if quiet else 1).fit(X, y)
     model.save(output)
+    if order == "auto" and model.orientation_ is not None:
+        say(f"slots in order of {model.orientation_.order}: {model.orientation_.reason}")
     say(f"{model.n_parameters_:,} parameters in {output}")
     if held_out is not None:
         measure = "accuracy" if chosen == "classification" else "R2"

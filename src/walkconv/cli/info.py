@@ -36,6 +36,9 @@ def info(
             f"{fitted.neighbors_.n_neighbors} of each feature, walk of "
             f"{fitted.neighbors_.n_steps} step(s)"
         )
+    orientation = getattr(fitted, "orientation_", None)
+    if orientation is not None and orientation.order == "direction":
+        facts["slots"] = f"directions; {orientation.reason}"
     table = Table(show_header=False, box=None)
     for name, fact in facts.items():
         table.add_row(name, fact)
