@@ -23,17 +23,14 @@ def most_visited(graph: sp.csr_array, plan: Plan) -> tuple[np.ndarray, np.ndarra
     n_nodes = graph.shape[0]
     is_dense = sparse_step.nnz >= DENSE_FROM * n_nodes**2
     step = sparse_step.toarray() if is_dense else sparse_step
-    index, best = plan.empty_result(n_nodes)
 
-    def walk_block(start: int, stop: int) -> None:
-        rows = np.arange(start, stop)
+    def walk_block(rows: np.ndarray, index: np.ndarray, best: np.ndarray) -> None:
         chance = np.zeros((len(rows), n_nodes))
-        chance[rows - start, rows] = 1.0
+        chance[np.arange(len(rows)), rows] = 1.0
         visits = chance.copy()
         for k in range(plan.n_steps):
-            chance = sparse_step[start:stop].toarray() if k == 0 else chance @ step
+            chance = sparse_step[rows].toarray() if k == 0 else chance @ step
             visits += chance
-        rank_rows(start, visits, *plan.tie_fields, index[start:stop], best[start:stop])
+        rank_rows(rows, visits, plan.tie_fields, index, best)
 
-    plan.for_each_block(n_nodes, walk_block, most_rows=MOST_ROWS)
-    return index, best
+    return plan.fill(np.arange(n_nodes), walk_block, most_rows=MOST_ROWS)

@@ -11,11 +11,7 @@ from walkconv.walks.plan import Plan
 def most_visited(graph: sp.csr_array, plan: Plan) -> tuple[np.ndarray, np.ndarray]:
     """Return the neighbours and their visits, each (n_nodes, n_neighbors)."""
     visits = expected_visits(graph, n_steps=plan.n_steps)
-    index, best = plan.empty_result(len(visits))
-    plan.for_each_block(
-        len(visits),
-        lambda start, stop: rank_rows(
-            start, visits[start:stop], *plan.tie_fields, index[start:stop], best[start:stop]
-        ),
+    return plan.fill(
+        np.arange(len(visits)),
+        lambda rows, index, best: rank_rows(rows, visits[rows], plan.tie_fields, index, best),
     )
-    return index, best

@@ -17,82 +17,308 @@ TIE = 1e-9
 REACHED = float(np.finfo(np.float64).tiny)
 """Fewer expected visits than this are none: products of probabilities lose their digits there."""
 
+LISTED = 5
+"""So many nodes for each slot are listed of the visits that rows share."""
+SLACK = 1e-8
+"""Candidates are a little below the last slot too: more than ties that chain, as a rule, reach."""
+
 BY_INDEX, BY_CHANCE, BY_DISPLACEMENT = 0, 1, 2
 
 
 @compiled
-def rank_rows(start, visits, kind, seed, places, index, best_visits):
-    """Rank dense rows (n_rows, n_nodes), the first of which belongs to node `start`."""
-    for row in range(len(visits)):
-        reached = np.flatnonzero(visits[row] >= REACHED)
-        rank_row(
-            start + row,
-            reached,
-            visits[row][reached],
-            kind,
-            seed,
-            places,
-            index[row],
-            best_visits[row],
+def rank_rows(rows, visits, rule, index, best):
+    """Rank the visits (n_rows, n_nodes) of the given rows of index and best."""
+    for place in range(len(rows)):
+        row = rows[place]
+        reached = np.flatnonzero(visits[place] >= REACHED)
+        rank_row(row, reached, visits[place][reached], rule, index[row], best[row])
+
+
+@compiled
+def walk_rows(step, hubs, rows, n_steps, rule, index, best):
+    """Walk from some nodes and rank what each visits.
+
+    The visits of a walk are those that follow from its first steps to hubs, which rows of a group
+    share up to a factor, and its own, that follow from the other first steps. In the last step of
+    its own it does not leave busy nodes at once: no node gains more from it than a bound, and what
+    it does gain is looked up for those that might be among the best. Where the bound is too weak
+    to tell which they are, the step is done after all.
+
+    Parameters
+    ----------
+    step : tuple
+        The transition matrix: indptr, indices, probability.
+    hubs : tuple
+        The fields of `Hubs`.
+    rows : array of shape (n_rows,)
+        Where to start from; rows with the same hubs should follow each other.
+    n_steps : int
+        Length of the walk.
+    rule : tuple
+        The fields of `TieRule`.
+    index, best : arrays of shape (n_nodes, n_neighbors)
+        Written, in the given rows.
+    """
+    is_hub, group, is_busy, most_likely, from_busy = hubs
+    n_nodes = len(step[0]) - 1
+    here, there, own = _tally(n_nodes, step), _tally(n_nodes, step), _tally(n_nodes, step)
+    shared = _tally(n_nodes if group.any() else 0, step)
+    n_shared = 0
+    met, share = shared[1][:0], shared[0][:0]  # the hubs that `shared` follows from
+    listed, unlisted = met, 0.0
+    for row in rows:
+        scale = 0.0
+        common = (0.0, shared[0], shared[1][:0], 0.0)
+        if group[row] > 0:
+            new_met, new_share, scale = _hubs_of(row, step, is_hub)
+            if not (np.array_equal(new_met, met) and np.array_equal(new_share, share)):
+                met, share = new_met, new_share
+                _clear(shared, n_shared)
+                n_shared = _walk_from(met, share, step, n_steps - 1, is_busy, here, there, shared)
+                listed, unlisted = _most(shared, n_shared, LISTED * index.shape[1])
+            common = (scale, shared[0], listed, unlisted)
+        n_own = _put(row, 1.0, own, 0)
+        n_here = _first_step(row, step, is_hub, group[row] > 0, here) if n_steps > 0 else 0
+        n_own = _add(here, n_here, own, n_own)
+        n_own, at, n_left, n_all = _walk(
+            step, n_steps - 1, is_busy, here, there, n_here, own, n_own
         )
+        waiting = at[1][n_left:n_all]
+        bound = 0.0
+        for busy in waiting:
+            bound += at[0][busy] * most_likely[busy]
+        slack = SLACK
+        out = (index[row], best[row])
+        while not _rank_best(row, own, n_own, common, (bound, at[0], from_busy), slack, rule, out):
+            if bound > 0:
+                bound = 0.0
+                n_own = _move(step, at[0], waiting, own, n_own)
+            else:  # ties chain too far down: look at every node that is reached
+                common = (scale, shared[0], shared[1][:n_shared], 0.0)
+                slack = 1.0
+        _clear(at, n_all)
+        _clear(own, n_own)
 
 
 @compiled
-def walk_rows(indptr, indices, probability, start, n_steps, kind, seed, places, index, best):
-    """Walk from the nodes start, start + 1, ... and rank what each visits."""
-    n_nodes = len(indptr) - 1
-    visits = np.zeros(n_nodes)
-    chance = np.zeros(n_nodes)
-    next_chance = np.zeros(n_nodes)
-    visited = np.empty(n_nodes, dtype=np.int64)
-    frontier = np.empty(n_nodes, dtype=np.int64)
-    next_frontier = np.empty(n_nodes, dtype=np.int64)
-    # `last_walk[j] == walk`: node j is in `visited` of this walk; likewise for one step of it.
-    last_walk = np.full(n_nodes, -1, dtype=np.int64)
-    last_step = np.full(n_nodes, -1, dtype=np.int64)
-    for row in range(len(index)):
-        node = start + row
-        visits[node] = 1.0
-        visited[0] = node
-        last_walk[node] = row
-        n_visited = 1
-        chance[node] = 1.0
-        frontier[0] = node
-        n_frontier = 1
-        for k in range(n_steps):
-            stamp = row * n_steps + k
-            n_next = 0
-            for place in range(n_frontier):
-                here = frontier[place]
-                chance_here = chance[here]
-                chance[here] = 0.0
-                for edge in range(indptr[here], indptr[here + 1]):
-                    there = indices[edge]
-                    if last_step[there] != stamp:
-                        last_step[there] = stamp
-                        next_frontier[n_next] = there
-                        n_next += 1
-                    next_chance[there] += chance_here * probability[edge]
-            for place in range(n_next):
-                there = next_frontier[place]
-                if last_walk[there] != row:
-                    last_walk[there] = row
-                    visited[n_visited] = there
-                    n_visited += 1
-                visits[there] += next_chance[there]
-            chance, next_chance = next_chance, chance
-            frontier, next_frontier = next_frontier, frontier
-            n_frontier = n_next
-        for place in range(n_frontier):
-            chance[frontier[place]] = 0.0
-        reached = visited[:n_visited]
-        rank_row(node, reached, visits[reached], kind, seed, places, index[row], best[row])
-        visits[reached] = 0.0
+def _hubs_of(row, step, is_hub):
+    """Return the hubs that a node has edges to, their shares of the largest chance, and that."""
+    indptr, indices, probability = step
+    edges = slice(indptr[row], indptr[row + 1])
+    met = indices[edges][is_hub[indices[edges]]]
+    chance = probability[edges][is_hub[indices[edges]]]
+    scale = chance.max()
+    return met, chance / scale, scale
 
 
 @compiled
-def rank_row(node, candidates, visits, kind, seed, places, index, best_visits):
-    """Write the most visited candidates into one row.
+def _walk_from(nodes, chance, step, n_steps, is_busy, here, there, visits):
+    """Walk from some nodes with the given chances; return how many nodes are visited."""
+    n_here = 0
+    for place in range(len(nodes)):
+        n_here = _put(nodes[place], chance[place], here, n_here)
+    n_visited = _add(here, n_here, visits, 0)
+    n_visited, at, n_left, n_all = _walk(
+        step, n_steps, is_busy, here, there, n_here, visits, n_visited
+    )
+    n_visited = _move(step, at[0], at[1][n_left:n_all], visits, n_visited)
+    _clear(at, n_all)
+    return n_visited
+
+
+@compiled
+def _first_step(row, step, is_hub, is_sharing, here):
+    """Step to the nodes whose visits are not shared; return how many they are."""
+    indptr, indices, probability = step
+    n_here = 0
+    for edge in range(indptr[row], indptr[row + 1]):
+        if not (is_sharing and is_hub[indices[edge]]):
+            n_here = _put(indices[edge], probability[edge], here, n_here)
+    return n_here
+
+
+@compiled
+def _walk(step, n_steps, is_busy, here, there, n_here, visits, n_visited):
+    """Walk on, but do not leave busy nodes in the last step.
+
+    Returns the number of visited nodes; `here` or `there`, whichever has the chances before the
+    last step; from which of its nodes on the walk has stayed, and how many nodes it has.
+    """
+    for _ in range(n_steps - 1):
+        n_here = _move(step, here[0], here[1][:n_here], there, 0)
+        here, there = there, here
+        n_visited = _add(here, n_here, visits, n_visited)
+    n_left = n_here
+    if n_steps > 0:
+        nodes = here[1]
+        place = 0
+        while place < n_left:
+            if is_busy[nodes[place]]:
+                n_left -= 1
+                nodes[place], nodes[n_left] = nodes[n_left], nodes[place]
+            else:
+                place += 1
+        n_visited = _move(step, here[0], nodes[:n_left], visits, n_visited)
+    return n_visited, here, n_left, n_here
+
+
+@compiled
+def _move(step, chance, nodes, tally, n_tally):
+    """Do a step from some nodes, whose chances become 0; return how many nodes have a tally."""
+    indptr, indices, probability = step
+    amounts, tallied = tally
+    for node in nodes:
+        chance_here = chance[node]
+        chance[node] = 0.0
+        for edge in range(indptr[node], indptr[node + 1]):
+            amount = chance_here * probability[edge]
+            if amount > 0:
+                there = indices[edge]
+                if amounts[there] == 0:
+                    tallied[n_tally] = there
+                    n_tally += 1
+                amounts[there] += amount
+    return n_tally
+
+
+@compiled
+def _tally(n_nodes, step):
+    """Return amounts (n_nodes,) of 0, and place for a list of the nodes whose amount is not 0."""
+    return np.zeros(n_nodes), np.empty(n_nodes, dtype=step[1].dtype)
+
+
+@compiled
+def _clear(tally, n_tally):
+    amounts, nodes = tally
+    for node in nodes[:n_tally]:
+        amounts[node] = 0.0
+
+
+@compiled
+def _put(node, amount, tally, n_tally):
+    """Set the amount of a node that has none; return how many nodes have one."""
+    if amount > 0:
+        tally[0][node] = amount
+        tally[1][n_tally] = node
+        n_tally += 1
+    return n_tally
+
+
+@compiled
+def _add(more, n_more, tally, n_tally):
+    """Add a tally to another; return how many nodes this has then."""
+    amounts, nodes = tally
+    more_amounts, more_nodes = more
+    for node in more_nodes[:n_more]:
+        if amounts[node] == 0:
+            nodes[n_tally] = node
+            n_tally += 1
+        amounts[node] += more_amounts[node]
+    return n_tally
+
+
+@compiled
+def _most(tally, n_tally, n_wanted):
+    """Return the nodes with the most in descending order, and what the others have less of."""
+    amounts, nodes = tally[0], tally[1][:n_tally]
+    enough = 0.0
+    if n_tally > n_wanted:
+        top = np.zeros(n_wanted)
+        for amount in amounts[nodes]:
+            _keep(amount, top)
+        enough = top[0] * (1.0 - SLACK)
+    most = nodes[amounts[nodes] >= enough]
+    return most[np.argsort(-amounts[most])], enough
+
+
+@compiled
+def _rank_best(row, own, n_own, common, pending, slack, rule, out):
+    """Rank the best of one row; return whether no other node can be among them.
+
+    Parameters
+    ----------
+    row : int
+        The node the walk starts in.
+    own, n_own : tuple, int
+        The tally of its own visits, and how many nodes have some.
+    common : tuple
+        A factor, the visits (n_nodes,) to be multiplied by it, the nodes with the most of them in
+        descending order, and a bound of the others'.
+    pending : tuple
+        What no node can gain more of from the busy nodes not left yet, the chances (n_nodes,) to
+        be there, and the steps from them by column.
+    slack : float
+        Candidates are this much, relatively, below what is known of the last slot.
+    rule, out : tuple
+        The fields of `TieRule`; index and visits (n_neighbors,), to be written.
+    """
+    visits, visited = own[0], own[1][:n_own]
+    scale, shared, listed, unlisted = common
+    bound, waiting, from_busy = pending
+    index, best = out
+    n_neighbors = len(index)
+    known = visits[visited]
+    if scale > 0:
+        known += scale * shared[visited]
+    top = np.zeros(n_neighbors)
+    for value in known:
+        _keep(value, top)
+    n_new = 0
+    for node in listed:
+        if n_new == n_neighbors:
+            break
+        if visits[node] == 0:
+            _keep(scale * shared[node], top)
+            n_new += 1
+    enough = top[0] * (1.0 - slack)
+    elsewhere = scale * unlisted + bound
+    if elsewhere > 0 and elsewhere >= enough:
+        return False
+    candidates = np.empty(len(visited) + len(listed), dtype=visited.dtype)
+    value = np.empty(len(candidates))
+    n_found = 0
+    for place in range(len(visited)):
+        if known[place] + bound >= enough:
+            candidates[n_found] = visited[place]
+            value[n_found] = known[place]
+            n_found += 1
+    for node in listed:
+        if scale * shared[node] + bound < enough:
+            break
+        if visits[node] == 0:
+            candidates[n_found] = node
+            value[n_found] = scale * shared[node]
+            n_found += 1
+    if bound > 0:
+        indptr, indices, probability = from_busy
+        for place in range(n_found):
+            node = candidates[place]
+            for edge in range(indptr[node], indptr[node + 1]):
+                value[place] += waiting[indices[edge]] * probability[edge]
+    low = rank_row(row, candidates[:n_found], value[:n_found], rule, index, best)
+    return n_found <= n_neighbors or enough == 0 or low * (1.0 - TIE) > enough
+
+
+@compiled
+def _keep(value, top):
+    """Put a value into a heap of the largest so far, the least of which stands first."""
+    if value <= top[0]:
+        return
+    place = 0
+    child = 1
+    while child < len(top):
+        if child + 1 < len(top) and top[child + 1] < top[child]:
+            child += 1
+        if top[child] >= value:
+            break
+        top[place] = top[child]
+        place, child = child, 2 * child + 1
+    top[place] = value
+
+
+@compiled
+def rank_row(node, candidates, visits, rule, index, best_visits):
+    """Write the most visited candidates into one row; return the least visits of the last tie.
 
     Parameters
     ----------
@@ -100,7 +326,7 @@ def rank_row(node, candidates, visits, kind, seed, places, index, best_visits):
         The node the walk starts in.
     candidates, visits : arrays of shape (n_candidates,)
         The nodes reached, in any order, and their visits.
-    kind, seed, places
+    rule : tuple
         The fields of `TieRule`.
     index, best_visits : arrays of shape (n_neighbors,)
         Written: nodes in order and their visits, then -1 and 0.
@@ -116,13 +342,14 @@ def rank_row(node, candidates, visits, kind, seed, places, index, best_visits):
     for place in range(len(above)):
         if place > 0 and visits[above[place]] < visits[above[place - 1]] * (1.0 - TIE):
             tie_start = n_filled
-        slot = _slot(candidates[above[place]], node, kind, seed, places, index, tie_start, n_filled)
+        slot = _slot(candidates[above[place]], node, rule, index, tie_start, n_filled)
         n_filled = _insert(candidates, visits, above[place], slot, n_filled, index, best_visits)
     tie_start = n_filled
     for place in range(len(visits)):
         if low <= visits[place] <= high:
-            slot = _slot(candidates[place], node, kind, seed, places, index, tie_start, n_filled)
+            slot = _slot(candidates[place], node, rule, index, tie_start, n_filled)
             n_filled = _insert(candidates, visits, place, slot, n_filled, index, best_visits)
+    return low
 
 
 @compiled
@@ -150,10 +377,10 @@ def _last_tie(visits, n_neighbors):
 
 
 @compiled
-def _slot(candidate, node, kind, seed, places, index, tie_start, n_filled):
+def _slot(candidate, node, rule, index, tie_start, n_filled):
     """Return where a candidate belongs in its tie, which stands in slots tie_start to n_filled."""
     slot = n_filled
-    while slot > tie_start and _comes_before(candidate, index[slot - 1], node, kind, seed, places):
+    while slot > tie_start and _comes_before(candidate, index[slot - 1], node, rule):
         slot -= 1
     return slot
 
@@ -173,8 +400,9 @@ def _insert(candidates, visits, place, slot, n_filled, index, best_visits):
 
 
 @compiled
-def _comes_before(a, b, node, kind, seed, places):
+def _comes_before(a, b, node, rule):
     """Tell whether a stands before b in a tie of `node`."""
+    kind, seed, places = rule
     if a == node or b == node:
         return a == node
     if kind == BY_CHANCE:
@@ -200,140 +428,3 @@ def _mix(bits):
     bits = np.uint64((bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9))
     bits = np.uint64((bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB))
     return bits ^ (bits >> np.uint64(31))
-
-
-@compiled
-def local_spacing(candidates, places, period):
-    """Return the usual distance (n_nodes,) to the nearest nodes around each node.
-
-    Of each node the nearest candidates are taken, one for each axis, for a corner of a grid has no
-    more that are one step away; then the median over its candidates. Where no candidate lies
-    apart from its node the spacing is 0.
-    """
-    n_nodes, n_dims = places.shape
-    own = np.zeros(n_nodes)
-    for node in range(n_nodes):
-        gaps = np.empty(candidates.shape[1])
-        n_gaps = 0
-        for other in candidates[node]:
-            gap = np.sqrt(_squared_gap(node, other, places, period)) if other >= 0 else 0.0
-            if gap > 0:
-                gaps[n_gaps] = gap
-                n_gaps += 1
-        if n_gaps > 0:
-            own[node] = np.sort(gaps[:n_gaps])[:n_dims].mean()
-    spacing = np.zeros(n_nodes)
-    for node in range(n_nodes):
-        around = candidates[node][candidates[node] >= 0]
-        known = own[around][own[around] > 0]
-        if len(known) > 0:
-            spacing[node] = np.median(known)
-    return spacing
-
-
-@compiled
-def orient_rows(
-    start, candidates, visits, places, period, spacing, offsets, reach, index, slot_visits
-):
-    """Fill the slots of the nodes start, start + 1, ... with the candidates at their offsets.
-
-    The sum of squared misfits is least, where an empty slot counts as much as one that is just
-    out of reach. Slot 0 holds the node itself.
-    """
-    n_slots, n_dims = offsets.shape
-    farthest = np.abs(offsets).max() + reach
-    for row in range(len(index)):
-        node = start + row
-        index[row] = -1
-        slot_visits[row] = 0.0
-        index[row, 0] = node
-        steps = np.empty((candidates.shape[1], n_dims))
-        places_near = np.empty(candidates.shape[1], dtype=np.int64)
-        n_near = 0
-        for place in range(candidates.shape[1]):
-            other = candidates[row, place]
-            if other == node:
-                slot_visits[row, 0] = visits[row, place]
-            elif other >= 0 and spacing[row] > 0:
-                for axis in range(n_dims):
-                    gap = _gap(node, other, axis, places, period)
-                    steps[n_near, axis] = gap / spacing[row]
-                if np.abs(steps[n_near]).max() < farthest:
-                    places_near[n_near] = place
-                    n_near += 1
-        misfit = np.zeros((n_slots - 1, n_near))
-        for slot in range(n_slots - 1):
-            for near in range(n_near):
-                for axis in range(n_dims):
-                    misfit[slot, near] += (steps[near, axis] - offsets[slot + 1, axis]) ** 2
-        chosen = _assignment(misfit, reach**2)
-        for slot in range(n_slots - 1):
-            if chosen[slot] >= 0:
-                place = places_near[chosen[slot]]
-                index[row, slot + 1] = candidates[row, place]
-                slot_visits[row, slot + 1] = visits[row, place]
-
-
-@compiled
-def _assignment(cost, cost_of_none):
-    """Return a column for each row, -1 for none, no column twice, at the least total cost.
-
-    Rows enter one by one along a cheapest augmenting path (Hungarian method with potentials).
-    Column n_columns + row stands for none.
-    """
-    n_rows, n_columns = cost.shape
-    owner = np.full(n_columns + n_rows, -1)
-    row_price = np.zeros(n_rows)
-    column_price = np.zeros(n_columns + n_rows)
-    for entering in range(n_rows):
-        distance = np.full(n_columns + n_rows, np.inf)
-        before = np.full(n_columns + n_rows, -1)
-        is_settled = np.zeros(n_columns + n_rows, dtype=np.bool_)
-        row, column, travelled = entering, -1, 0.0
-        while row >= 0:
-            for j in range(n_columns + 1):
-                target = j if j < n_columns else n_columns + row
-                step = cost[row, j] if j < n_columns else cost_of_none
-                if not is_settled[target] and step <= cost_of_none:
-                    length = travelled + step - row_price[row] - column_price[target]
-                    if length < distance[target]:
-                        distance[target] = length
-                        before[target] = column
-            column = -1
-            for target in range(n_columns + n_rows):
-                if not is_settled[target] and (column < 0 or distance[target] < distance[column]):
-                    column = target
-            travelled = distance[column]
-            is_settled[column] = True
-            row = owner[column]
-        row_price[entering] += travelled
-        for target in range(n_columns + n_rows):
-            if is_settled[target] and target != column:
-                row_price[owner[target]] += travelled - distance[target]
-                column_price[target] -= travelled - distance[target]
-        while before[column] >= 0:
-            owner[column] = owner[before[column]]
-            column = before[column]
-        owner[column] = entering
-    chosen = np.full(n_rows, -1)
-    for column in range(n_columns):
-        if owner[column] >= 0:
-            chosen[owner[column]] = column
-    return chosen
-
-
-@compiled
-def _squared_gap(node, other, places, period):
-    total = 0.0
-    for axis in range(places.shape[1]):
-        total += _gap(node, other, axis, places, period) ** 2
-    return total
-
-
-@compiled
-def _gap(node, other, axis, places, period):
-    """Return the displacement along an axis, the shorter way round where it has a period."""
-    gap = places[other, axis] - places[node, axis]
-    if period[axis] > 0:
-        gap -= period[axis] * np.rint(gap / period[axis])
-    return gap

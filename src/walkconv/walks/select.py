@@ -1,5 +1,7 @@
 """The door of this room: which engine, which rules, and the record that comes out."""
 
+import os
+import sys
 from typing import Any, Literal
 
 import numpy as np
@@ -9,6 +11,7 @@ from walkconv._adapters import as_graph
 from walkconv._checks import check_integer, check_option
 from walkconv._threads import available_threads
 from walkconv.walks import blocked, dense, sparse
+from walkconv.walks.block_file import BlockFile, identify
 from walkconv.walks.neighbors import Neighbors
 from walkconv.walks.plan import Plan
 from walkconv.walks.reach import enough_steps
@@ -35,6 +38,8 @@ def select_neighbors(
     method: Literal["auto", "dense", "blocked", "sparse"] = "auto",
     block_size: int | None = None,
     n_threads: int | None = None,
+    checkpoint: str | os.PathLike | None = None,
+    verbose: int = 0,
 ) -> Neighbors:
     """Return the nodes that a random walk from each node visits most, most visited first.
 
@@ -75,6 +80,12 @@ def select_neighbors(
         The engine. All give the same neighbours.
     block_size, n_threads : int, optional
         Rows computed at once and threads used. They do not change the neighbours.
+    checkpoint : path, optional
+        A file that finished rows are added to. A call with the same graph and settings does only
+        the rows that it lacks, so a call that was killed is continued; the file of another graph
+        or of other settings is refused.
+    verbose : int, default 0
+        Whether to show a bar; never where the standard error is not a terminal.
 
     Returns
     -------
@@ -127,12 +138,19 @@ def select_neighbors(
         block_size = check_integer(block_size, "block_size", minimum=1)
     if n_threads is None:
         n_threads = available_threads()
+    rule = tie_rule(ties, random_state, n_nodes)
+    n_threads = check_integer(n_threads, "n_threads", minimum=1)
+    finished = None
+    if checkpoint is not None:
+        finished = BlockFile(checkpoint, identify(matrix, n_ranked, n_steps, rule))
     plan = Plan(
         n_neighbors=n_ranked,
         n_steps=n_steps,
-        tie_rule=tie_rule(ties, random_state, n_nodes),
+        tie_rule=rule,
         block_size=block_size,
-        n_threads=check_integer(n_threads, "n_threads", minimum=1),
+        n_threads=n_threads,
+        finished=finished,
+        is_silent=not verbose or not sys.stderr.isatty(),
     )
     engine = ENGINES[_fastest(matrix, plan.n_steps) if method == "auto" else method]
     index, visits = engine(matrix, plan)
@@ -153,6 +171,8 @@ def _fastest(graph: sp.csr_array, n_steps: int) -> str:
 
 def _signs(graph: sp.csr_array, index: np.ndarray) -> np.ndarray:
     """Return the sign of the edge to each neighbour: +1 without an edge, 0 in an empty slot."""
+    if graph.data.min(initial=0.0) >= 0:
+        return (index >= 0).astype(np.int8)
     rows = np.broadcast_to(np.arange(len(index))[:, None], index.shape)
     weight = sp.csr_array(graph[rows, np.maximum(index, 0)]).toarray()
     sign = np.where(weight < 0, -1, 1)

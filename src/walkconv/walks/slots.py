@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from walkconv._checks import as_array, as_real, check_finite, check_integer
-from walkconv.walks.loops import local_spacing, orient_rows
 from walkconv.walks.plan import Plan
+from walkconv.walks.slot_loops import local_spacing, orient_rows
 
 CANDIDATES_PER_SLOT = 8
 """So many of the most visited nodes are considered: some directions are visited more than others.

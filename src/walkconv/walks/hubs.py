@@ -1,0 +1,151 @@
+"""Hubs: which nodes a walk along the edges treats apart, because too many edges lead on from them.
+
+A row of Q is ``Q^(k)_i = e_i + sum_j P_ij Q^(k-1)_j``. Most of the work are the terms of the few j
+with very many edges, and many rows have the same of them: ``sum over hubs of P_ij Q^(k-1)_j`` is
+walked once for all rows whose edges to hubs have the same proportions. Before the last step a hub
+gives any one node at most its chance times the largest ``P_jl``, so that step is not done there
+unless the bound is too weak (see `loops.walk_rows`). Neither changes the answer.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from walkconv._compiled import compiled
+
+BUSY = 64
+"""A node with so many edges is busy, and not left at the last step; hubs have more."""
+SHARERS = 4
+"""So many rows at least share what follows from their hubs, else each walks for itself."""
+DONE = 0.1
+"""Part of the last steps from busy nodes that are expected to be done after all."""
+
+
+@dataclass(frozen=True, eq=False)
+class Hubs:
+    """The nodes apart.
+
+    Attributes
+    ----------
+    is_hub : ndarray of shape (n_nodes,), bool
+        What follows from a first step to these is shared by rows that have the same of them.
+    group : ndarray of shape (n_nodes,), int
+        The same number for rows that share it; 0 for rows that do without.
+    is_busy : ndarray of shape (n_nodes,), bool
+        From these the last step is not done at once.
+    most_likely : ndarray of shape (n_nodes,)
+        The largest probability of a step from each node.
+    from_busy : tuple of ndarray
+        Column by column the steps from busy nodes: indptr, indices, probability.
+    """
+
+    is_hub: np.ndarray
+    group: np.ndarray
+    is_busy: np.ndarray
+    most_likely: np.ndarray
+    from_busy: tuple[np.ndarray, np.ndarray, np.ndarray]
+
+    @property
+    def rows(self) -> np.ndarray:
+        """All nodes (n_nodes,), those that share one after the other."""
+        return np.argsort(self.group, kind="stable")
+
+    @property
+    def fields(self) -> tuple:
+        """What compiled code reads."""
+        return self.is_hub, self.group, self.is_busy, self.most_likely, self.from_busy
+
+
+def find_hubs(step: sp.csr_array, n_steps: int) -> Hubs:
+    """Return the hubs with which the walks from all nodes go along the fewest edges.
+
+    Parameters
+    ----------
+    step : csr_array of shape (n_nodes, n_nodes)
+        The transition matrix.
+    n_steps : int
+        Length of the walk.
+    """
+    degree = np.diff(step.indptr)
+    nobody = np.zeros(len(degree), dtype=bool)
+    if n_steps < 2 or degree.max() < BUSY:
+        return set_apart(step, nobody, nobody)
+    choices = [nobody]
+    while (n_edges := BUSY * 4 ** len(choices)) <= degree.max():
+        choices.append(degree >= n_edges)
+    is_busy = degree >= BUSY
+    is_hub = min(choices, key=lambda is_hub: _n_edges(step, n_steps, is_hub, is_busy))
+    return set_apart(step, is_hub, is_busy)
+
+
+def set_apart(
+    step: sp.csr_array, is_hub: np.ndarray, is_busy: np.ndarray, *, n_sharers: int = SHARERS
+) -> Hubs:
+    """Return what the loops need to know of the given hubs and busy nodes, any that one likes."""
+    most_likely, columns = np.empty(0), sp.csr_array((1, 1))
+    if is_busy.any():
+        degree = np.diff(step.indptr)
+        most_likely = np.maximum.reduceat(step.data, step.indptr[:-1])
+        kept = np.repeat(is_busy, degree)
+        indptr = np.concatenate([[0], np.cumsum(np.where(is_busy, degree, 0))])
+        from_busy = (step.data[kept], step.indices[kept], indptr)
+        columns = sp.csr_array(sp.csr_array(from_busy, shape=step.shape).T)
+    from_busy = columns.indptr, columns.indices, columns.data
+    return Hubs(is_hub, _groups(step, is_hub, n_sharers), is_busy, most_likely, from_busy)
+
+
+def _groups(step: sp.csr_array, is_hub: np.ndarray, n_sharers: int) -> np.ndarray:
+    """Return the group of each row (n_nodes,), from 1 on; 0 where fewer than `n_sharers` share."""
+    if not is_hub.any():
+        return np.zeros(len(is_hub), dtype=np.int64)
+    marks = _marks(step.indptr, step.indices, step.data, is_hub)
+    _, group, size = np.unique(marks, return_inverse=True, return_counts=True)
+    return np.where((marks > 0) & (size[group] >= n_sharers), group + 1, 0)
+
+
+def _n_edges(step: sp.csr_array, n_steps: int, is_hub: np.ndarray, is_busy: np.ndarray) -> float:
+    """Return along how many edges the walks from all nodes go, nodes reached twice counted twice.
+
+    But in one step no walk goes along an edge twice.
+    """
+
+    def ahead(value: np.ndarray) -> np.ndarray:
+        """Return the sum of a value over the nodes that each node has edges to."""
+        return _sums(step.indptr, step.indices, value)
+
+    degree = np.diff(step.indptr).astype(np.float64)
+    shared, own = degree, np.where(is_busy, DONE, 1.0) * degree
+    for k in range(2, n_steps):
+        shared = np.minimum(degree + ahead(shared), k * step.nnz)
+        own = np.minimum(degree + ahead(own), k * step.nnz)
+    group = _groups(step, is_hub, SHARERS)
+    firsts = np.unique(group, return_index=True)[1]
+    shared = ahead(np.where(is_hub, shared, 0.0))[firsts[group[firsts] > 0]]
+    own = np.where(group > 0, ahead(np.where(is_hub, 0.0, own)), ahead(own))
+    most = n_steps * step.nnz
+    return float(np.minimum(shared, most).sum() + np.minimum(own, most).sum())
+
+
+@compiled
+def _sums(indptr, indices, value):
+    total = np.zeros(len(value))
+    for node in range(len(value)):
+        for edge in range(indptr[node], indptr[node + 1]):
+            total[node] += value[indices[edge]]
+    return total
+
+
+@compiled
+def _marks(indptr, indices, probability, is_hub):
+    """Return a number (n_nodes,) for each node that tells which hubs it meets, how often each."""
+    marks = np.zeros(len(is_hub), dtype=np.uint64)
+    for node in range(len(is_hub)):
+        first = 0.0
+        for edge in range(indptr[node], indptr[node + 1]):
+            if is_hub[indices[edge]]:
+                first = first if first > 0 else probability[edge]
+                share = np.uint64(1e9 * min(probability[edge] / first, 1e9))
+                mark = marks[node] ^ (np.uint64(indices[edge]) + (share << np.uint64(32)))
+                marks[node] = mark * np.uint64(0x9E3779B97F4A7C15) ^ (mark >> np.uint64(29))
+    return marks

@@ -1,0 +1,120 @@
+"""A selection that was killed continues from its file and ends where it would have ended."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from walkconv import grid_graph, select_neighbors
+from walkconv.walks.select import ENGINES
+
+SETTINGS = {"n_neighbors": 7, "n_steps": 3, "ties": "random", "random_state": 5}
+
+
+def assert_same(found, expected):
+    np.testing.assert_array_equal(found.index, expected.index)
+    np.testing.assert_array_equal(found.sign, expected.sign)
+    np.testing.assert_allclose(found.visits, expected.visits, rtol=1e-12)
+
+
+@pytest.mark.parametrize("method", ENGINES)
+def test_finished_rows_are_not_done_again(tmp_path, monkeypatch, method):
+    graph, path = grid_graph((12, 11)), tmp_path / "rows"
+    expected = select_neighbors(graph, **SETTINGS)
+    first = select_neighbors(graph, checkpoint=path, method=method, block_size=10, **SETTINGS)
+    assert_same(first, expected)
+
+    def refuse(*_):
+        raise AssertionError("a finished row was done again")
+
+    monkeypatch.setattr("walkconv.walks.block_file.BlockFile.append", refuse)
+    assert_same(select_neighbors(graph, checkpoint=path, method=method, **SETTINGS), expected)
+
+
+@pytest.mark.parametrize("n_bytes", [1, 5, 100, 1000, 5000])
+def test_a_file_cut_short_is_continued(tmp_path, n_bytes):
+    graph, path = grid_graph((12, 11)), tmp_path / "rows"
+    expected = select_neighbors(graph, checkpoint=path, block_size=10, n_threads=2, **SETTINGS)
+    whole = path.stat().st_size
+    os.truncate(path, whole - n_bytes)
+    found = select_neighbors(graph, checkpoint=path, block_size=7, **SETTINGS)
+    assert_same(found, expected)
+    again = select_neighbors(graph, checkpoint=path, **SETTINGS)
+    assert_same(again, expected)
+
+
+def test_a_changed_block_is_done_anew(tmp_path):
+    graph, path = grid_graph((12, 11)), tmp_path / "rows"
+    expected = select_neighbors(graph, checkpoint=path, block_size=10, **SETTINGS)
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 255
+    path.write_bytes(content)
+    assert_same(select_neighbors(graph, checkpoint=path, **SETTINGS), expected)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"n_steps": 2}, "n_steps was 3 and is 2"),
+        ({"n_neighbors": 8}, "n_neighbors was 7 and is 8"),
+        ({"ties": "index"}, "rule of ties was 1 and is 0"),
+        ({"random_state": 6}, "seed of ties was"),
+        ({"graph": grid_graph((11, 12))}, "graph has changed"),
+    ],
+)
+def test_the_file_of_another_selection_is_refused(tmp_path, change, message):
+    path = tmp_path / "rows"
+    select_neighbors(grid_graph((12, 11)), checkpoint=path, **SETTINGS)
+    settings = {"graph": grid_graph((12, 11)), **SETTINGS, **change}
+    with pytest.raises(ValueError, match=f"rows is of another selection: {message}"):
+        select_neighbors(settings.pop("graph"), checkpoint=path, **settings)
+
+
+@pytest.mark.parametrize("content", [b"", b"source,target\n1,2\n", b"{}\n", b"\xff\x00" * 50])
+def test_a_file_of_something_else_is_refused_and_kept(tmp_path, content):
+    path = tmp_path / "rows"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match="it is something else"):
+        select_neighbors(grid_graph((3, 3)), n_neighbors=2, checkpoint=path)
+    assert path.read_bytes() == content
+
+
+VICTIM = """
+import sys, time
+import walkconv
+from walkconv.walks.block_file import BlockFile
+
+append = BlockFile.append
+def append_slowly(*block):
+    append(*block)
+    time.sleep(0.05)
+
+BlockFile.append = append_slowly
+walkconv.select_neighbors(
+    walkconv.grid_graph((40, 40)), n_neighbors=5, n_steps=2, block_size=10, checkpoint=sys.argv[1]
+)
+"""
+
+
+@pytest.mark.slow
+def test_a_killed_selection_continues(tmp_path):
+    path = tmp_path / "rows"
+    victim = subprocess.Popen([sys.executable, "-c", VICTIM, str(path)])
+    patience = time.monotonic() + 120
+    while not path.exists() or path.stat().st_size < 10_000:
+        assert victim.poll() is None
+        assert time.monotonic() < patience
+        time.sleep(0.01)
+    victim.send_signal(signal.SIGKILL)
+    assert victim.wait() == -signal.SIGKILL
+    n_bytes = path.stat().st_size
+    settings = {"n_neighbors": 5, "n_steps": 2}
+    expected = select_neighbors(grid_graph((40, 40)), **settings)
+    assert n_bytes < 1600 * 8 * 11
+    assert_same(select_neighbors(grid_graph((40, 40)), checkpoint=path, **settings), expected)
+    rows = path.read_bytes()
+    assert n_bytes < len(rows) < 1600 * 8 * 11 + 10_000  # each row once
