@@ -5,6 +5,7 @@ import re
 import numpy as np
 import polars as pl
 import pytest
+import scipy.sparse as sp
 
 import walkconv
 
@@ -39,6 +40,83 @@ WRITERS = {
 def test_edges_of_every_format(run, tmp_path, name):
     WRITERS[name](tmp_path / name)
     assert run("neighbors", tmp_path / name, "-p", 2) == (0, EXPECTED, SAID)
+
+
+MATRIX = np.array([[0, 3, 0, 0], [3, 0, -1, 0], [0, -1, 0, 0], [0, 0, 0, 1]])
+MARKET = """%%MatrixMarket matrix coordinate integer symmetric
+4 4 3
+2 1 3
+3 2 -1
+4 4 1
+"""
+
+
+def csr_arrays(path):
+    matrix = sp.csr_array(MATRIX)
+    np.savez(path, indptr=matrix.indptr, indices=matrix.indices, data=matrix.data, n=4)
+
+
+MATRIX_WRITERS = {
+    "graph.mtx": lambda path: path.write_text(MARKET),
+    "graph.mtx.gz": lambda path: path.write_bytes(gzip.compress(MARKET.encode())),
+    "graph.npz": csr_arrays,
+    "scipy.npz": lambda path: sp.save_npz(path, sp.coo_array(MATRIX)),
+}
+
+
+@pytest.mark.parametrize("name", MATRIX_WRITERS)
+def test_matrices_of_every_format(run, tmp_path, name):
+    MATRIX_WRITERS[name](tmp_path / name)
+    code, out, err = run("neighbors", tmp_path / name, "-p", 2)
+    names = dict(zip("abcd", "1234" if "mtx" in name else "0123", strict=True))
+    assert (code, err) == (0, SAID)
+    assert out == re.sub(r"\b[abcd]\b", lambda found: names[found[0]], EXPECTED)
+
+
+def test_a_matrix_is_the_graph_as_it_stands(run, tmp_path):
+    np.savez(tmp_path / "graph.npz", indptr=[0, 1, 1], indices=[1])
+    _, out, _ = run("neighbors", tmp_path / "graph.npz", "-p", 2, "-q")
+    assert out.splitlines()[1:] == ["0,1,0,1.0,1", "0,2,1,1.0,1", "1,1,1,2.0,1"]
+
+
+def test_arrays_that_are_no_matrix_are_refused(run, tmp_path):
+    np.savez(tmp_path / "graph.npz", indptr=[0, 1, 1], indices=[7])
+    code, _, err = run("neighbors", tmp_path / "graph.npz", "-p", 1)
+    assert code == 1
+    assert "must be those of a CSR matrix" in err
+
+
+@pytest.mark.parametrize("names", ["letters", "numbers"])
+def test_an_npz_holds_the_arrays(run, tmp_path, names):
+    text = "b a 3\nb c -1\nd d 1\n" if names == "letters" else "7 5 3\n7 9 -1\n11 11 1\n"
+    (tmp_path / "edges.txt").write_text(text)
+    assert run("neighbors", tmp_path / "edges.txt", "-p", 2, "-o", tmp_path / "n.npz")[0] == 0
+    expected = walkconv.select_neighbors(MATRIX, n_neighbors=2)
+    with np.load(tmp_path / "n.npz", allow_pickle=False) as written:
+        assert written["names"].tolist() == (
+            ["a", "b", "c", "d"] if names == "letters" else [5, 7, 9, 11]
+        )
+        for name in ("index", "visits", "sign"):
+            np.testing.assert_array_equal(written[name], getattr(expected, name))
+
+
+def test_edges_read_in_pieces_are_the_same(run, tmp_path, monkeypatch):
+    (tmp_path / "edges.txt").write_text("# a comment\n3 1 3\n\n3 02 -1\nd 4 1\n3 x 1\n")
+    whole = run("neighbors", tmp_path / "edges.txt", "-p", 2)
+    monkeypatch.setattr("walkconv.cli.edges.PIECE", 1)
+    assert run("neighbors", tmp_path / "edges.txt", "-p", 2) == whole
+    (tmp_path / "edges.txt").write_text("1 2\n2 3\n\n# no\n4\n")
+    assert "line 5 is '4'" in run("neighbors", tmp_path / "edges.txt", "-p", 2)[2]
+
+
+def test_a_checkpoint_is_continued_and_known(run, tmp_path):
+    (tmp_path / "edges.csv").write_text(EDGES)
+    arguments = ("neighbors", tmp_path / "edges.csv", "--checkpoint", tmp_path / "rows")
+    for _ in range(2):
+        assert run(*arguments, "-p", 2) == (0, EXPECTED, SAID)
+    code, _, err = run(*arguments, "-p", 3)
+    assert code == 1
+    assert "The checkpoint rows is of another selection: n_neighbors was 2 and is 3" in err
 
 
 def test_edges_from_stdin_to_a_file(run, tmp_path):

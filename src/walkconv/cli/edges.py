@@ -1,6 +1,7 @@
 """Edge lists: a table with the columns source and target, or plain text as SNAP writes it."""
 
 import gzip
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -10,29 +11,41 @@ from walkconv.cli.tables import as_numbers, ending_of, pick, read_table
 
 COLUMNS = ["source", "target", "weight"]
 TEXT_ENDINGS = (".txt", ".txt.gz", ".edges", ".edges.gz")
+PIECE = 2**24
+"""Characters that are read at once."""
 
 
 def read_edges_or_table(path: str) -> pl.DataFrame:
     """Return a table, or a text of edges as a table with the columns source, target, weight."""
     if ending_of(path) not in TEXT_ENDINGS or not Path(path).is_file():
         return read_table(path)
-    content = Path(path).read_bytes()
-    text = (gzip.decompress(content) if path.endswith(".gz") else content).decode()
-    rows = []
-    for number, line in enumerate(text.splitlines(), start=1):
-        fields = line.split()
-        if not fields or line.startswith(("#", "%")):
-            continue
-        if len(fields) not in (2, 3) or (rows and len(fields) != len(rows[0])):
-            raise ValueError(
-                f"Each line of {path} must be `source target` or `source target weight`; "
-                f"line {number} is {line!r}. Begin comments with #."
-            )
-        rows.append(fields)
-    if not rows:
+    pieces = list(_read_pieces(path))
+    if not pieces:
         raise ValueError(f"{path} must have at least one edge; it has none.")
-    columns = dict(zip(COLUMNS, zip(*rows, strict=True), strict=False))
-    return pl.DataFrame({name: _as_narrow(pl.Series(values)) for name, values in columns.items()})
+    return pl.DataFrame([_as_narrow(column) for column in pl.concat(pieces)])
+
+
+def _read_pieces(path: str) -> Iterator[pl.DataFrame]:
+    """Yield the edges piece by piece, as text: as Python's own objects they would fill memory."""
+    n_lines = n_fields = 0
+    opener = gzip.open if path.endswith(".gz") else open
+    with opener(path, "rt", encoding="utf-8") as file:
+        while lines := file.readlines(PIECE):
+            rows = []
+            for number, line in enumerate(lines, start=n_lines + 1):
+                fields = line.split()
+                if not fields or line.startswith(("#", "%")):
+                    continue
+                n_fields = n_fields or len(fields)
+                if len(fields) != n_fields or n_fields not in (2, 3):
+                    raise ValueError(
+                        f"Each line of {path} must be `source target` or `source target weight`; "
+                        f"line {number} is {line.rstrip()!r}. Begin comments with #."
+                    )
+                rows.append(fields)
+            n_lines += len(lines)
+            if rows:
+                yield pl.DataFrame(dict(zip(COLUMNS, zip(*rows, strict=True), strict=False)))
 
 
 def is_edge_list(table: pl.DataFrame) -> bool:

@@ -1,4 +1,4 @@
-"""``walkconv neighbors``: an edge list or a table becomes the neighbours of every node."""
+"""``walkconv neighbors``: edges, a matrix or a table become the neighbours of every node."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -13,11 +13,14 @@ class KindChoice(StrEnum):
 
     auto = "auto"
     edges = "edges"
+    matrix = "matrix"
     table = "table"
 
 
 def neighbors(
-    data: Annotated[str, typer.Argument(metavar="FILE", help="Edge list or table; - reads CSV.")],
+    data: Annotated[
+        str, typer.Argument(metavar="FILE", help="Edges, matrix or table; - reads CSV.")
+    ],
     n_neighbors: Annotated[
         int, typer.Option("--n-neighbors", "-p", help="Neighbours of a node, with itself.")
     ] = 6,
@@ -25,48 +28,65 @@ def neighbors(
     output: Annotated[
         str,
         typer.Option(
-            "--output", "-o", metavar="FILE", help="CSV or Parquet to write; - is stdout."
+            "--output", "-o", metavar="FILE", help="CSV, Parquet or npz to write; - is stdout."
         ),
     ] = "-",
     kind: Annotated[
         KindChoice,
-        typer.Option(help="By default columns `source` and `target`, or .txt, are edges."),
+        typer.Option(
+            help="By default columns `source` and `target`, or .txt, are edges; .mtx is a matrix."
+        ),
     ] = KindChoice.auto,
     directed: Annotated[
-        bool, typer.Option("--directed", help="Edges lead only from source to target.")
+        bool, typer.Option("--directed", help="A list's edges lead only from source to target.")
     ] = False,
     drop: Annotated[
         list[str] | None,
         typer.Option(metavar="COLUMN", help="Column of a table to leave out; repeatable."),
     ] = None,
+    checkpoint: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE", help="Keep finished nodes here; continue from it if it is there."
+        ),
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing.")] = False,
 ) -> None:
     """List the nodes that a random walk visits most from every node, most visited first.
 
-    Of a table the columns are the nodes, joined by their correlation.
+    Of a table the columns are the nodes, joined by their correlation. A matrix (Matrix Market, or
+    CSR arrays in an npz) is the graph as it stands.
     """
     import polars as pl
 
     import walkconv
     from walkconv.cli.edges import edges_of, is_edge_list, read_edges_or_table
-    from walkconv.cli.tables import as_numbers, leave_out, write_table
+    from walkconv.cli.matrices import is_matrix, read_matrix
+    from walkconv.cli.neighbors_file import write_neighbors
+    from walkconv.cli.tables import as_numbers, leave_out
 
-    table = read_edges_or_table(data)
-    if kind == "edges" or (kind == "auto" and is_edge_list(table)):
-        names, edge_index, weight = edges_of(table, data)
-        graph = walkconv.graph_from_edges(edge_index, weight, n_nodes=len(names), directed=directed)
+    if kind == "matrix" or (kind == "auto" and is_matrix(data)):
+        names, graph = read_matrix(data)
     else:
-        table = as_numbers(leave_out(table, drop or [], data))
-        names, graph = pl.Series(table.columns), walkconv.correlation_graph(table)
-    found = walkconv.select_neighbors(graph, n_neighbors=n_neighbors, n_steps=n_steps)
-    node, rank = (found.index >= 0).nonzero()
-    listing = {
-        "node": names[node],
-        "rank": rank + 1,
-        "neighbor": names[found.index[node, rank]],
-        "visits": found.visits[node, rank],
-        "sign": found.sign[node, rank],
-    }
-    write_table(pl.DataFrame(listing), output)
+        table = read_edges_or_table(data)
+        if kind == "edges" or (kind == "auto" and is_edge_list(table)):
+            names, edge_index, weight = edges_of(table, data)
+            graph = walkconv.graph_from_edges(
+                edge_index, weight, n_nodes=len(names), directed=directed
+            )
+        else:
+            table = as_numbers(leave_out(table, drop or [], data))
+            names, graph = pl.Series(table.columns), walkconv.correlation_graph(table)
+    found = walkconv.select_neighbors(
+        graph,
+        n_neighbors=n_neighbors,
+        n_steps=n_steps,
+        checkpoint=checkpoint,
+        verbose=0 if quiet else 1,
+    )
+    write_neighbors(found, names, output)
+    if quiet:
+        return
     typer.echo(
         f"{len(names)} nodes, {graph.nnz} edges, {found.n_steps} step(s): "
         f"{found.coverage:.1%} of the nodes fill all {found.n_neighbors} slots",
