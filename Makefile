@@ -1,6 +1,6 @@
 # Two commands start everything: `make demo` and `make test`. Each sets itself up.
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-fast check format pictures figures bench-conv bench-layouts bench-pooling clean \
+.PHONY: help install demo test test-fast check format pictures figures bench-conv bench-layouts bench-pooling bench-scale clean \
 	reproduce reproduce-mnist reproduce-grid reproduce-merck reproduce-graphs reproduce-traffic \
 	reproduce-transfer reproduce-oriented reproduce-smoke results
 
@@ -56,6 +56,9 @@ bench-layouts: install ## time layouts and oriented slots as the graph grows
 
 bench-pooling: install ## time coarsening and the pooled step on 100,000 columns
 	$(BIN)/python benchmarks/bench_pooling.py
+
+bench-scale: install ## time the neighbours of large graphs beside scipy, and as random graphs grow
+	$(BIN)/python benchmarks/bench_scale.py
 
 bench-conv: $(BENCH_READY) ## time the convolution beside the usual ways
 	$(BIN)/python benchmarks/bench_conv.py

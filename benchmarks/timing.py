@@ -31,9 +31,13 @@ def _time(run: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
-def peak_bytes(run: Callable[[], object]) -> int:
-    """Return by how much the process grew at its largest while `run` was running (Linux)."""
-    run()
+def peak_bytes(run: Callable[[], object], *, is_warm: bool = False) -> int:
+    """Return by how much the process grew at its largest while `run` was running (Linux).
+
+    Unless it `is_warm`, `run` is called once before.
+    """
+    if not is_warm:
+        run()
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)  # else memory freed before is used again, and not seen
     with open("/proc/self/clear_refs", "w") as control:

@@ -162,7 +162,8 @@ def _canonical(matrix: Any) -> sp.csr_array:
     graph = as_finite_csr(matrix, "graph weights")
     graph.eliminate_zeros()
     with np.errstate(over="ignore"):
-        row_weight = abs(graph).sum(axis=1)
+        weight = sp.csr_array((np.abs(graph.data), graph.indices, graph.indptr), graph.shape)
+        row_weight = weight.sum(axis=1)
     if not np.isfinite(row_weight).all():
         node = int(np.flatnonzero(~np.isfinite(row_weight))[0])
         raise ValueError(

@@ -97,7 +97,7 @@ def as_finite_csr(matrix: Any, name: str) -> sp.csr_array:
     """Return a sparse matrix as float64 CSR of its own, duplicates summed, indices sorted."""
     as_real(np.empty(0, dtype=matrix.dtype), name)
     # Small integers are converted before duplicates are summed: afterwards they have wrapped.
-    result = sp.csr_array(matrix.astype(np.float64), copy=True)
+    result = sp.csr_array(matrix.astype(np.float64))  # a copy, whatever the type was
     with np.errstate(over="ignore"):
         result.sum_duplicates()
     is_bad = ~np.isfinite(result.data)
