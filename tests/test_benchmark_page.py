@@ -5,20 +5,67 @@ import json
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+import scipy.sparse as sp
+
+from walkconv import select_neighbors, transition_matrix
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
 
 @pytest.fixture
-def page(monkeypatch):
+def benchmark_module(monkeypatch):
+    """Import a module of the benchmarks by its name, and forget it afterwards."""
+    before = set(sys.modules)
     monkeypatch.syspath_prepend(BENCHMARKS)
-    yield importlib.import_module("page")
-    del sys.modules["page"]
+    yield importlib.import_module
+    for name in set(sys.modules) - before:
+        if (BENCHMARKS / f"{name}.py").exists():
+            del sys.modules[name]
 
 
-def test_the_page_is_current(page):
+@pytest.fixture
+def page(benchmark_module):
+    return benchmark_module("page")
+
+
+@pytest.mark.parametrize("name", ["page", "scale_page"])
+def test_the_page_is_current(benchmark_module, name):
+    page = benchmark_module(name)
     assert page.PAGE.read_text() == page.page(json.loads(page.RESULTS.read_text()))
+
+
+def test_a_wrong_neighbor_is_noticed(benchmark_module, lopsided):
+    scipy_rows = benchmark_module("scipy_rows")
+    rows = np.array([0, 1, 2])
+    step = sp.csr_array(transition_matrix(lopsided))
+    index = select_neighbors(lopsided, n_neighbors=3, n_steps=2).index[rows]
+    assert scipy_rows.is_same(step, rows, 2, index)
+    for row in range(3):
+        wrong = index.copy()
+        wrong[row, [1, 2]] = wrong[row, [2, 1]]
+        assert not scipy_rows.is_same(step, rows, 2, wrong)
+
+
+def test_the_scale_page_tells_growth_by_the_node(benchmark_module):
+    page = benchmark_module("scale_page")
+    made_with = {"processor": "P", "cores": 2, "threads": 1, "versions": {}, "commit": "c"}
+    rows = [
+        {
+            "n_nodes": n_nodes,
+            "n_steps": 2,
+            "seconds": seconds,
+            "graph_bytes": 2**30,
+            "extra_bytes": 2**31,
+            "allowed_bytes": 2**32,
+        }
+        for n_nodes, seconds in ((100, 0.001), (1000, 0.015))
+    ]
+    written = page.page({"growth": {"measured": rows, "made_with": made_with}})
+    assert "| 1,000 | 0.01 s | 15.00 us | 1.50x | 1.00 GiB | 2.00 GiB | 4.00 GiB |" in written, (
+        written
+    )
 
 
 def test_the_page_gives_every_contestant_beside_ours(page):

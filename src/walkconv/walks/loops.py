@@ -35,7 +35,7 @@ def rank_rows(rows, visits, rule, index, best):
 
 
 @compiled
-def walk_rows(step, hubs, rows, n_steps, rule, index, best):
+def walk_rows(step, hubs, tallies, rows, n_steps, rule, index, best):
     """Walk from some nodes and rank what each visits.
 
     The visits of a walk are those that follow from its first steps to hubs, which rows of a group
@@ -50,6 +50,9 @@ def walk_rows(step, hubs, rows, n_steps, rule, index, best):
         The transition matrix: indptr, indices, probability.
     hubs : tuple
         The fields of `Hubs`.
+    tallies : tuple
+        Four tallies, empty before and after: amounts (n_nodes,) of 0, and place (n_nodes,) for a
+        list of the nodes whose amount is not 0. The last may have length 0 if no row shares.
     rows : array of shape (n_rows,)
         Where to start from; rows with the same hubs should follow each other.
     n_steps : int
@@ -60,9 +63,7 @@ def walk_rows(step, hubs, rows, n_steps, rule, index, best):
         Written, in the given rows.
     """
     is_hub, group, is_busy, most_likely, from_busy = hubs
-    n_nodes = len(step[0]) - 1
-    here, there, own = _tally(n_nodes, step), _tally(n_nodes, step), _tally(n_nodes, step)
-    shared = _tally(n_nodes if group.any() else 0, step)
+    here, there, own, shared = tallies
     n_shared = 0
     met, share = shared[1][:0], shared[0][:0]  # the hubs that `shared` follows from
     listed, unlisted = met, 0.0
@@ -98,6 +99,7 @@ def walk_rows(step, hubs, rows, n_steps, rule, index, best):
                 slack = 1.0
         _clear(at, n_all)
         _clear(own, n_own)
+    _clear(shared, n_shared)
 
 
 @compiled
@@ -179,12 +181,6 @@ def _move(step, chance, nodes, tally, n_tally):
                     n_tally += 1
                 amounts[there] += amount
     return n_tally
-
-
-@compiled
-def _tally(n_nodes, step):
-    """Return amounts (n_nodes,) of 0, and place for a list of the nodes whose amount is not 0."""
-    return np.zeros(n_nodes), np.empty(n_nodes, dtype=step[1].dtype)
 
 
 @compiled

@@ -1,5 +1,7 @@
 """Row by row along the edges, never forming a power of P: for graphs with few edges."""
 
+import threading
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -18,9 +20,21 @@ def most_visited(graph: sp.csr_array, plan: Plan) -> tuple[np.ndarray, np.ndarra
 def walk(step: sp.csr_array, hubs: Hubs, plan: Plan) -> tuple[np.ndarray, np.ndarray]:
     """Do the same given the transition matrix and the hubs, which do not change the answer."""
     matrix = (step.indptr, step.indices, step.data)
-    return plan.fill(
-        hubs.rows,
-        lambda rows, index, best: walk_rows(
-            matrix, hubs.fields, rows, plan.n_steps, plan.tie_fields, index, best
-        ),
-    )
+    lengths = [step.shape[0]] * 3 + [step.shape[0] if hubs.group.any() else 0]
+    own = threading.local()
+
+    def walk_block(rows: np.ndarray, index: np.ndarray, best: np.ndarray) -> None:
+        if not hasattr(own, "tallies"):
+            own.tallies = tuple(_empty_tally(length, step.indices.dtype) for length in lengths)
+        walk_rows(
+            matrix, hubs.fields, own.tallies, rows, plan.n_steps, plan.tie_fields, index, best
+        )
+
+    return plan.fill(hubs.rows, walk_block)
+
+
+def _empty_tally(length: int, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
+    """Return amounts of 0 and a list, both of numpy's memory: it has large pages, numba's not."""
+    amounts = np.empty(length)
+    amounts.fill(0.0)
+    return amounts, np.empty(length, dtype=dtype)
