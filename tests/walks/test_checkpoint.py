@@ -118,3 +118,15 @@ def test_a_killed_selection_continues(tmp_path):
     assert_same(select_neighbors(grid_graph((40, 40)), checkpoint=path, **settings), expected)
     rows = path.read_bytes()
     assert n_bytes < len(rows) < 1600 * 8 * 11 + 10_000  # each row once
+
+
+def test_a_bar_counts_the_nodes_where_someone_looks(capsys, monkeypatch, tmp_path):
+    graph, path = grid_graph((12, 11)), tmp_path / "rows"
+    select_neighbors(graph, n_neighbors=3, verbose=1)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    for _ in range(2):
+        select_neighbors(graph, n_neighbors=3, verbose=1, checkpoint=path, block_size=10)
+        assert "132/132" in capsys.readouterr().err
+    select_neighbors(graph, n_neighbors=3)
+    assert capsys.readouterr().err == ""
