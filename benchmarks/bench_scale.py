@@ -33,9 +33,9 @@ SIZES = (100_000, 1_000_000, 10_000_000)
 
 def warm_up() -> None:
     """Compile the loops, or read them from disk."""
-    ring = wc.grid_graph((300,))
+    graph = random_graph(300, MEAN_DEGREE)
     for n_steps in SAMPLE:
-        wc.select_neighbors(ring, n_neighbors=N_NEIGHBORS, n_steps=n_steps, method="sparse")
+        wc.select_neighbors(graph, n_neighbors=N_NEIGHBORS, n_steps=n_steps, method="sparse")
 
 
 def measure_selection(names: list[str]) -> list[dict]:
