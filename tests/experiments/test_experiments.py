@@ -136,3 +136,12 @@ def test_the_page_gives_the_mean_and_the_deviation_over_seeds(results, monkeypat
     assert tables.score("mnist", "c20", "sound") == "2.00 ± 1.00"
     records.write_record(results / "mnist" / "c20.sound.2.json", record | {"settings": {}})
     assert tables.score("mnist", "c20", "sound") == "1.50 ± 0.71 (2 of 3 seeds)"
+
+
+def test_a_table_shows_published_numbers_and_no_empty_column():
+    header, _, *lines = tables.table("proteins").splitlines()
+    assert "published" in header
+    assert "paper's protocol" not in header
+    dgcnn = next(line for line in lines if "DGCNN" in line)
+    assert "75.5" in dgcnn
+    assert "not run yet" not in dgcnn
