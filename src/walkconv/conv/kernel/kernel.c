@@ -144,7 +144,7 @@ static int32_t *scalar_places(const struct problem *a)
 static int64_t *list_uses(const struct problem *a)
 {
     const int64_t p = a->n_ranks, slots = a->n_out * p;
-    int64_t *start = allocate(a->n_in + 1 + 2 * (slots + USES_AHEAD), sizeof(int64_t));
+    int64_t *start = allocate(a->n_in + 1 + slots + USES_AHEAD, sizeof(int64_t));
     if (!start)
         return NULL;
     struct use *uses = (struct use *)(start + a->n_in + 1);
@@ -160,7 +160,7 @@ static int64_t *list_uses(const struct problem *a)
         for (int64_t i = a->n_out - 1; i >= 0; i--) {
             const int64_t j = a->index[i * p + r];
             if ((uint64_t)j < (uint64_t)a->n_in)
-                uses[--start[j]] = (struct use){i, r};
+                uses[--start[j]] = (struct use){(int32_t)i, (int32_t)r};
         }
     for (int64_t u = 0; u < USES_AHEAD; u++)
         uses[end + u] = (struct use){0, 0};

@@ -90,7 +90,7 @@ static int32_t *scalar_places(const struct problem *a);
 
 /* An output node that has some input node for a neighbour, and the rank at which. */
 struct use {
-    int64_t node, rank;
+    int32_t node, rank;
 };
 
 /* The uses of every input node by one table: (n_in + 1) places where those of a node

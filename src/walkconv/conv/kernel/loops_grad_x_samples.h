@@ -5,10 +5,11 @@
  * stays in registers over all uses, and every row of grad_x is written once. */
 
 /* Whether grad_x can be done here: the weights, which are read again for every node, must
- * not fill the first-level cache. */
+ * not fill the first-level cache, and the list of uses must be small beside the samples. */
 static int NAME(is_sample_wise)(const struct problem *a)
 {
     return !a->reverse_start && !a->scale && !a->per_sample && a->n_samples >= 16 &&
+           a->n_ranks <= a->n_samples && a->n_out <= INT32_MAX &&
            a->depth >= NAME(direct_depth) && a->width > 0 &&
            !NAME(exceeds)(32, a->n_ranks * a->width, NAME(padded)(a->depth));
 }
