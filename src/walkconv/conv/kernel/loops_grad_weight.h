@@ -290,14 +290,14 @@ static size_t NAME(weight_scratch)(void)
     return NAME(block_rows) * (2 * sizeof(REAL *) + values * sizeof(REAL));
 }
 
-/* Cuts the rows of grad_out into partial sums: at most 64, and 1 MiB of them, whatever
+/* Cuts the rows of grad_out into partial sums: at most 64, and 2 MiB of them, whatever
  * the number of rows; and (p, d) into slices where these are few. */
 static void NAME(cut_weight)(struct NAME(weight_plan) *plan)
 {
     const struct problem *a = plan->problem;
     const int64_t n_k = a->n_ranks * a->depth, size = (n_k + 1) * NAME(padded)(a->width);
     const int64_t n_blocks = ceil_div(a->n_samples * a->n_out, NAME(block_rows));
-    const int64_t most = (1 << 20) / (size * (int64_t)sizeof(REAL));
+    const int64_t most = (2 << 20) / (size * (int64_t)sizeof(REAL));
     const int64_t wanted = max64(1, min64(min64(64, most), n_blocks));
     plan->partial_blocks = max64(1, ceil_div(n_blocks, wanted));
     plan->n_partials = max64(1, ceil_div(n_blocks, plan->partial_blocks));
