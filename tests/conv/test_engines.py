@@ -55,6 +55,8 @@ def random_problem(
         {},
         {"M": 1, "n_in": 4001, "N": 4003},
         {"M": 130, "N": 50, "d": 1},
+        {"M": 23},
+        {"M": 23, "scaled": True},
         {"M": 17, "n_in": 9001, "N": 900, "d": 8},
         {"M": 3, "per_sample": True, "scaled": True},
         {"M": 40, "per_sample": True},

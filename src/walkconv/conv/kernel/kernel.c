@@ -129,6 +129,44 @@ static int parallel_items(int64_t n_threads, int64_t n_items, double cost, size_
     return WALKCONV_OK;
 }
 
+/* ---- tables in a form that the loops read ---------------------------------- */
+
+static int32_t *scalar_places(const struct problem *a)
+{
+    const int64_t slots = a->n_out * a->n_ranks;
+    int32_t *place = allocate(slots, sizeof(int32_t));
+    for (int64_t s = 0; place && s < slots; s++)
+        place[s] = (int32_t)((uint64_t)a->index[s] < (uint64_t)a->n_in ? a->index[s] : a->n_in);
+    return place;
+}
+
+/* By counting sort. */
+static int64_t *list_uses(const struct problem *a)
+{
+    const int64_t p = a->n_ranks, slots = a->n_out * p;
+    int64_t *start = allocate(a->n_in + 1 + slots + USES_AHEAD, sizeof(int64_t));
+    if (!start)
+        return NULL;
+    struct use *uses = (struct use *)(start + a->n_in + 1);
+    for (int64_t j = 0; j <= a->n_in; j++)
+        start[j] = 0;
+    for (int64_t s = 0; s < slots; s++)
+        if ((uint64_t)a->index[s] < (uint64_t)a->n_in)
+            start[a->index[s]]++;
+    int64_t end = 0;
+    for (int64_t j = 0; j <= a->n_in; j++) /* start[j] = end of the uses of j */
+        start[j] = end += start[j];
+    for (int64_t r = p - 1; r >= 0; r--)
+        for (int64_t i = a->n_out - 1; i >= 0; i--) {
+            const int64_t j = a->index[i * p + r];
+            if ((uint64_t)j < (uint64_t)a->n_in)
+                uses[--start[j]] = (struct use){(int32_t)i, (int32_t)r};
+        }
+    for (int64_t u = 0; u < USES_AHEAD; u++)
+        uses[end + u] = (struct use){0, 0};
+    return start;
+}
+
 /* ---- the loops, once per instruction set and dtype ------------------------ */
 
 #define PASTE(name, dtype, isa) name##_##dtype##_##isa

@@ -84,4 +84,19 @@ static int parallel_items(int64_t n_threads, int64_t n_items, double cost, size_
 /* 64-byte aligned memory for `count` objects of `size` bytes, NULL on failure. */
 static void *allocate(int64_t count, size_t size);
 
+/* Index (N, p) as 32-bit places in one sample of one channel, n_in for an empty slot;
+ * to be freed, NULL on failure. */
+static int32_t *scalar_places(const struct problem *a);
+
+/* An output node that has some input node for a neighbour, and the rank at which. */
+struct use {
+    int32_t node, rank;
+};
+
+/* The uses of every input node by one table: (n_in + 1) places where those of a node
+ * begin, then struct use by input node, rank and output node, and USES_AHEAD more that
+ * may be read; to be freed, NULL on failure. */
+enum { USES_AHEAD = 4 };
+static int64_t *list_uses(const struct problem *a);
+
 #endif

@@ -5,6 +5,10 @@
 #include "kernel_loops.h"
 #include "loops_forward_scalar.h"
 #include "loops_forward.h"
+#include "loops_grad_x_samples.h"
+#include "loops_grad_x.h"
+#include "loops_grad_weight.h"
+#include "loops_backward_scalar.h"
 #include "loops_backward.h"
 #undef REAL
 #undef DTYPE
@@ -14,6 +18,10 @@
 #include "kernel_loops.h"
 #include "loops_forward_scalar.h"
 #include "loops_forward.h"
+#include "loops_grad_x_samples.h"
+#include "loops_grad_x.h"
+#include "loops_grad_weight.h"
+#include "loops_backward_scalar.h"
 #include "loops_backward.h"
 #undef REAL
 #undef DTYPE

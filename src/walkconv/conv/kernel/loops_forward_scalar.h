@@ -106,14 +106,11 @@ static void NAME(scalar_item)(const void *context, int64_t sample, void *scratch
 /* out[m, i] = bias + sum_r x[m, index[i, r]] * weight[r], with weight packed. */
 static int NAME(forward_scalar)(const struct problem *a, const REAL *packed, const REAL *base)
 {
-    const int64_t slots = a->n_out * a->n_ranks;
-    int32_t *place = allocate(slots, sizeof(int32_t));
+    int32_t *place = scalar_places(a);
     if (!place)
         return WALKCONV_NO_MEMORY;
-    for (int64_t s = 0; s < slots; s++)
-        place[s] = (int32_t)((uint64_t)a->index[s] < (uint64_t)a->n_in ? a->index[s] : a->n_in);
     const struct NAME(scalar_plan) plan = {a, packed, base, place};
-    const double cost = (double)(a->n_samples * (slots + 4 * a->n_out)) * (double)a->width;
+    const double cost = (double)(a->n_samples * a->n_out * (a->n_ranks + 4)) * (double)a->width;
     const int status =
         parallel_items(a->n_threads, a->n_samples, cost,
                        (size_t)(a->n_in + 1) * sizeof(REAL), NAME(scalar_item), &plan);
