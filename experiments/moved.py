@@ -14,7 +14,8 @@ def load_small_digits(*, seed: int, is_smoke: bool) -> Data:
     """Return digits at half the size, ten of each class to train on; whole digits as source.
 
     The places of the pixels are used to take the means of 2 x 2 blocks, and then forgotten: columns
-    of either size stand in no order that a method may use. The seed draws the digits.
+    of either size stand in no order that a method may use. The seed draws the digits; none is
+    both labelled and among the whole ones.
     """
     digits = load_data("grid", is_smoke=is_smoke)
     if is_smoke:
@@ -23,7 +24,7 @@ def load_small_digits(*, seed: int, is_smoke: bool) -> Data:
     labelled = np.concatenate(
         [order[digits.y_train[order] == label][:PER_CLASS] for label in np.unique(digits.y_train)]
     )
-    drawn = order[:SOURCE_ROWS]
+    drawn = order[~np.isin(order, labelled)][:SOURCE_ROWS]
     source = replace(digits, X_train=digits.X_train[drawn], y_train=digits.y_train[drawn])
     half = replace(
         digits,

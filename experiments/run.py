@@ -181,6 +181,10 @@ def hold_out(data: Data, seed: int) -> Data:
 
     A sixth of them, drawn at random; of moments one after the other the last eighth.
     """
+    if data.source is not None:
+        raise ValueError(
+            "--validate is not for tables with a source: it has the rows that would be held back."
+        )
     n_rows = len(data.y_train)
     if data.period:
         kept, held = np.split(np.arange(n_rows), [n_rows - n_rows // 8])

@@ -248,3 +248,51 @@ def test_npz_needs_a_table(run, tmp_path):
         "must have an array X of two dimensions; it has {'y': (3,)}"
         in run("neighbors", tmp_path / "a.npz")[2]
     )
+
+
+@pytest.mark.parametrize(
+    ("lines", "names"),
+    [
+        ("01 a\n02 01\n02 a\n", ["01", "02", "a"]),
+        ("01 1\n1 2\n", ["01", "1", "2"]),
+        ("12345678901234567890 12345678901234567891\n1 2\n", None),
+        ("1.0 1\n1 2\n", ["1", "1.0", "2"]),
+        ("10 9\n9 2\n", ["2", "9", "10"]),
+    ],
+)
+def test_nodes_keep_the_names_they_have(run, tmp_path, lines, names):
+    (tmp_path / "a.txt").write_text(lines)
+    code, out, _ = run("neighbors", tmp_path / "a.txt", "-p", 1, "-q")
+    assert code == 0
+    found = [line.split(",")[0] for line in out.splitlines()[1:]]
+    assert found == (names or sorted(set(lines.split())))
+
+
+def test_the_checkpoint_and_the_output_are_two_files(run, tmp_path):
+    (tmp_path / "a.csv").write_text(EDGES)
+    both = tmp_path / "rows.csv"
+    code, _, err = run("neighbors", tmp_path / "a.csv", "--checkpoint", both, "-o", both)
+    assert code != 0
+    assert "must be two files" in err
+    assert not both.exists()
+
+
+def test_an_npz_in_capitals_is_written_and_nothing_is_left_behind(run, tmp_path):
+    (tmp_path / "a.csv").write_text(EDGES)
+    assert run("neighbors", tmp_path / "a.csv", "-p", 2, "-q", "-o", tmp_path / "OUT.NPZ")[0] == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["OUT.NPZ", "a.csv"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.npz", b"", "must be an npz"),
+        ("a.npz", b"no archive", "must be an npz"),
+        ("a.mtx", b"no matrix", "a.mtx must be a Matrix Market file"),
+    ],
+)
+def test_files_that_are_no_matrix_are_named(run, tmp_path, name, content, message):
+    (tmp_path / name).write_bytes(content)
+    code, _, err = run("neighbors", tmp_path / name)
+    assert code != 0
+    assert message in " ".join(err.split())

@@ -164,3 +164,19 @@ def test_one_node_and_nodes_in_one_place_are_grouped():
 def test_places_of_another_graph_are_refused():
     with pytest.raises(ValueError, match="n_nodes = 4"):
         coarsen(sp.csr_array((4, 4)), positions=np.zeros((3, 2)))
+
+
+def test_places_near_together_and_far_apart_are_grouped_alike():
+    crowd = np.random.default_rng(0).random((60, 2)) * 0.02
+    spread = np.random.default_rng(1).random((40, 2)) * 10 + 1
+    groups = coarsen(sp.csr_array((100, 100)), positions=np.concatenate([crowd, spread])).groups
+    assert len(np.unique(groups)) <= 30
+    line = 1.5 ** np.arange(40)[:, None]
+    assert (
+        np.bincount(coarsen(sp.csr_array((40, 40)), positions=line, group_size=2).groups).min() == 2
+    )
+
+
+def test_a_period_without_places_is_refused():
+    with pytest.raises(ValueError, match="period belongs to positions"):
+        coarsen(sp.csr_array((4, 4)), period=[4.0])

@@ -264,6 +264,14 @@ def test_columns_that_single_precision_cannot_tell_are_found_again(rng):
     np.testing.assert_allclose(graph.toarray(), strongest_by_definition(X, 3), atol=1e-13)
 
 
+@pytest.mark.parametrize("tile_size", [None, 1, 7, 64])
+@pytest.mark.parametrize("noise", [1e-3, 1e-4])
+def test_nearly_equal_correlations_are_told_apart(rng, tile_size, noise):
+    X = rng.normal(size=(60, 1)) + noise * rng.normal(size=(60, 150))
+    graph = correlation_graph(X, n_edges=4, tile_size=tile_size)
+    np.testing.assert_allclose(graph.toarray(), strongest_by_definition(X, 4), atol=1e-13)
+
+
 def test_few_rows_at_once_do_not_change_the_strongest(rng, monkeypatch):
     X = rng.normal(size=(90, 200)).cumsum(axis=1)
     whole = correlation_graph(X, n_edges=4)
@@ -287,6 +295,10 @@ def test_a_lazy_table_is_never_read_whole(rng, monkeypatch):
 def test_a_lazy_table_is_checked_too(rng):
     with pytest.raises(ValueError, match="table of numbers"):
         correlation_graph(Lazy(np.zeros(5)))
+    unknown = Lazy(np.zeros((5, 3)))
+    unknown.shape = (float("nan"), 3)
+    with pytest.raises(ValueError, match="of known size; got float64 of shape"):
+        correlation_graph(unknown)
     X = rng.normal(size=(20, 5))
     X[3, 4] = np.nan
     with pytest.raises(ValueError, match="X must hold finite numbers; got NaN or infinity"):

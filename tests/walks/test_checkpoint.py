@@ -61,7 +61,7 @@ def test_a_changed_block_is_done_anew(tmp_path):
     [
         ({"n_steps": 2}, "n_steps was 3 and is 2"),
         ({"n_neighbors": 8}, "n_neighbors was 7 and is 8"),
-        ({"ties": "index"}, "rule of ties was 1 and is 0"),
+        ({"ties": "index"}, "rule of ties was random and is index"),
         ({"random_state": 6}, "seed of ties was"),
         ({"graph": grid_graph((11, 12))}, "graph has changed"),
     ],
@@ -130,3 +130,19 @@ def test_a_bar_counts_the_nodes_where_someone_looks(capsys, monkeypatch, tmp_pat
         assert "132/132" in capsys.readouterr().err
     select_neighbors(graph, n_neighbors=3)
     assert capsys.readouterr().err == ""
+
+
+def test_ties_by_chance_need_a_seed_to_be_continued(tmp_path):
+    with pytest.raises(ValueError, match="needs a random_state"):
+        select_neighbors(
+            grid_graph((4, 4)), n_neighbors=3, ties="random", checkpoint=tmp_path / "rows"
+        )
+    assert not (tmp_path / "rows").exists()
+
+
+def test_a_head_that_promises_too_much_is_cut_off(tmp_path):
+    graph, path = grid_graph((12, 11)), tmp_path / "rows"
+    expected = select_neighbors(graph, checkpoint=path, block_size=10, **SETTINGS)
+    with path.open("ab") as file:
+        file.write(b"\xff" * 40)
+    assert_same(select_neighbors(graph, checkpoint=path, **SETTINGS), expected)

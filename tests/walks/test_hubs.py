@@ -126,3 +126,16 @@ def test_faint_edges_to_hubs_are_edges():
     is_hub = np.array([False, True, True, True])
     index, _ = walk(graph, is_hub, ~is_hub, n_neighbors=3, n_steps=2)
     np.testing.assert_array_equal(index[0], [3, 0, 1])
+
+
+def test_steps_whose_chance_is_zero_in_floating_point_are_no_steps():
+    hub, leaves = np.zeros(399, dtype=int), np.arange(1, 400)
+    rows = np.concatenate([hub, leaves, leaves])
+    columns = np.concatenate([leaves, hub, (leaves % 399) + 1])
+    weight = np.concatenate([np.full(798, 1e-30), np.full(399, 1e300)])
+    graph = sp.csr_array((weight, (rows, columns)), shape=(400, 400))
+    found = [
+        select_neighbors(graph, n_neighbors=5, n_steps=3, method=method).index
+        for method in ("sparse", "dense")
+    ]
+    np.testing.assert_array_equal(*found)

@@ -22,13 +22,22 @@ def read_edges_or_table(path: str) -> pl.DataFrame:
     pieces = list(_read_pieces(path))
     if not pieces:
         raise ValueError(f"{path} must have at least one edge; it has none.")
-    return pl.DataFrame([_as_narrow(column) for column in pl.concat(pieces)])
+    table = pl.concat(pieces)
+    ends = table.select(COLUMNS[:2])
+    numbers = ends.cast(pl.Int64, strict=False)
+    # Names are numbers only if all are, and written as numbers are: 01 is not 1.
+    if numbers.cast(pl.String).equals(ends):
+        table = table.with_columns(numbers)
+    if "weight" in table.columns:
+        weight = table["weight"].cast(pl.Float64, strict=False)
+        table = table if weight.null_count() else table.with_columns(weight)
+    return table
 
 
 def _read_pieces(path: str) -> Iterator[pl.DataFrame]:
     """Yield the edges piece by piece, as text: as Python's own objects they would fill memory."""
     n_lines = n_fields = 0
-    opener = gzip.open if path.endswith(".gz") else open
+    opener = gzip.open if path.lower().endswith(".gz") else open
     with opener(path, "rt", encoding="utf-8") as file:
         while lines := file.readlines(PIECE):
             rows = []
@@ -67,12 +76,3 @@ def edges_of(table: pl.DataFrame, path: str) -> tuple[pl.Series, np.ndarray, np.
     if "weight" in table.columns:
         weight = as_numbers(table.select("weight")).to_series().to_numpy()
     return names, edge_index.astype(np.int64), weight
-
-
-def _as_narrow(texts: pl.Series) -> pl.Series:
-    """Return whole numbers as such, other numbers as floats, anything else as text."""
-    for kind in (pl.Int64, pl.Float64):
-        numbers = texts.cast(kind, strict=False)
-        if not numbers.null_count():
-            return numbers
-    return texts

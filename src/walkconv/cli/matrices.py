@@ -1,5 +1,6 @@
 """Graphs that stand in a file as a matrix: Matrix Market, and CSR arrays in an npz."""
 
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -17,8 +18,8 @@ def is_matrix(path: str) -> bool:
         return True
     if ending_of(path) != ".npz" or not Path(path).is_file():
         return False
-    with np.load(path, allow_pickle=False) as arrays:
-        return "format" in arrays or set(CSR) <= set(arrays)
+    names = _names(path)
+    return "X" not in names and ("format" in names or set(CSR) <= names)
 
 
 def read_matrix(path: str) -> tuple[pl.Series, sp.sparray]:
@@ -32,16 +33,30 @@ def read_matrix(path: str) -> tuple[pl.Series, sp.sparray]:
     if ending_of(path) != ".npz":
         from scipy.io import mmread
 
-        matrix, first = sp.csr_array(mmread(path)), 1
+        try:
+            matrix, first = sp.csr_array(mmread(path)), 1
+        except ValueError as error:
+            raise ValueError(f"{path} must be a Matrix Market file: {error}.") from None
     else:
         matrix, first = _read_npz(path), 0
     return pl.Series("node", np.arange(first, first + matrix.shape[0])), matrix
 
 
-def _read_npz(path: str) -> sp.sparray:
+def _names(path: str) -> set[str]:
+    """Return the names of the arrays in an npz."""
+    if not zipfile.is_zipfile(path):
+        raise ValueError(f"{path} must be an npz, as numpy.savez writes it; it is not.")
     with np.load(path, allow_pickle=False) as arrays:
-        if "format" in arrays:
-            return sp.csr_array(sp.load_npz(path))
+        return set(arrays)
+
+
+def _read_npz(path: str) -> sp.sparray:
+    names = _names(path)
+    if "format" in names:
+        return sp.csr_array(sp.load_npz(path))
+    if not set(CSR) <= names:
+        raise ValueError(f"{path} must have the arrays {', '.join(CSR)}; it has {sorted(names)}.")
+    with np.load(path, allow_pickle=False) as arrays:
         indptr, indices = arrays["indptr"], arrays["indices"]
         data = arrays["data"] if "data" in arrays else np.ones(len(indices))
     n_nodes = len(indptr) - 1

@@ -1,6 +1,7 @@
 """``walkconv neighbors``: edges, a matrix or a table become the neighbours of every node."""
 
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -65,6 +66,8 @@ def neighbors(
     from walkconv.cli.neighbors_file import write_neighbors
     from walkconv.cli.tables import as_numbers, leave_out
 
+    if checkpoint is not None and Path(checkpoint).resolve() == Path(output).resolve():
+        raise ValueError(f"--checkpoint and --output must be two files; both are {output}.")
     if kind == "matrix" or (kind == "auto" and is_matrix(data)):
         names, graph = read_matrix(data)
     else:

@@ -16,8 +16,8 @@ def write_neighbors(found: Neighbors, names: pl.Series, path: str) -> None:
     if ending_of(path) == ".npz":
         text = names.dtype == pl.String
         labels = np.array(names.to_list(), dtype=str) if text else names.to_numpy()
-        with whole_file(path) as part:
-            np.savez(part, index=found.index, visits=found.visits, sign=found.sign, names=labels)
+        with whole_file(path) as part, part.open("wb") as file:
+            np.savez(file, index=found.index, visits=found.visits, sign=found.sign, names=labels)
         return
     node, rank = (found.index >= 0).nonzero()
     listing = {

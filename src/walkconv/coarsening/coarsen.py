@@ -106,13 +106,15 @@ def coarsen(
     matrix = as_graph(graph)
     group_size = check_integer(group_size, "group_size", minimum=1)
     n_steps = check_integer(n_steps, "n_steps", minimum=1)
+    walked = matrix
+    if positions is not None:
+        places = check_places(positions, period, matrix.shape[0])
+        walked = near_graph(places.positions, places.period)
+    elif period is not None:
+        raise ValueError("period belongs to positions; got it without them.")
     if group_size == 1:
         groups = np.arange(matrix.shape[0])
     else:
-        walked = matrix
-        if positions is not None:
-            places = check_places(positions, period, matrix.shape[0])
-            walked = near_graph(places.positions, places.period)
         groups = grow_groups(_bonds(walked, CANDIDATES * group_size, n_steps), group_size)
     return Coarsening(groups, aggregate(matrix, groups))
 

@@ -5,12 +5,16 @@ import scipy.sparse as sp
 
 from walkconv.layouts.nearest import nearest_places
 
+FAINT = 1e-6
+"""Closeness from which on it falls like one over the distance."""
+
 
 def near_graph(positions: np.ndarray, period: np.ndarray) -> sp.csr_array:
     """Return how close each node is to those that stand around it.
 
     On a lattice these are the ``3^n_dims - 1`` that touch its cell. Closeness falls with the
-    distance like a Gaussian as wide as the usual distance to the nearest nodes, two for each axis.
+    distance like a Gaussian as wide as the usual distance to the nearest nodes, two for each axis;
+    far out it falls more slowly, so that nodes few and far between are near to each other too.
 
     Parameters
     ----------
@@ -39,7 +43,8 @@ def near_graph(positions: np.ndarray, period: np.ndarray) -> sp.csr_array:
     usual = distance[:, 1 : 2 * n_dims + 1]
     width = (np.median(usual) if usual.size else 0.0) or 1.0
     source = np.repeat(np.arange(n_nodes), index.shape[1])
-    closeness = np.exp(-((distance.ravel() / width) ** 2) / 2)
+    gap = distance.ravel() / width
+    closeness = np.maximum(np.exp(-(gap**2) / 2), FAINT / np.maximum(gap, 1.0))
     is_other = index.ravel() != source
     pairs = source[is_other], index.ravel()[is_other]
     one_way = sp.csr_array((closeness[is_other], pairs), shape=(n_nodes, n_nodes))

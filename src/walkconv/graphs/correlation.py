@@ -40,13 +40,14 @@ def correlation_graph(
     Parameters
     ----------
     X : array, DataFrame, memory map or sparse matrix of shape (n_samples, n_nodes)
-        The table whose columns are the nodes. Or an array that is read slice by slice, like those
-        of zarr, h5py and dask: it is never in memory as a whole.
+        The table whose columns are the nodes. Or an array that is sliced like one, as zarr, h5py
+        and dask have them: it is read in parts.
     n_edges : int, optional
         Keep only the `n_edges` strongest correlations of each column (in absolute value, ties to
-        the lowest column). Memory is then O(n_nodes * n_edges); by default all pairs are kept.
+        the lowest column). Memory is then O(n_nodes * n_edges), and at most 512 MiB for columns
+        that are kept in single precision; by default all pairs are kept.
     tile_size : int, optional
-        Columns computed at once. It bounds the memory and does not change the answer.
+        Columns computed at once. It does not change the answer.
 
     Returns
     -------
@@ -99,9 +100,11 @@ def _as_table(X: Any) -> Any:
     is_lazy = isinstance(getattr(X, "dtype", None), np.dtype)
     if not is_lazy or isinstance(X, np.ndarray) or sp.issparse(X):
         return check_table(X)
-    if len(X.shape) != 2 or X.dtype.kind not in "biuf":
+    sides = [side for side in X.shape if isinstance(side, int | np.integer)]
+    if len(X.shape) != 2 or len(sides) != 2 or X.dtype.kind not in "biuf":
         raise ValueError(
-            f"X must be a table of numbers (n_samples, n_nodes); got {X.dtype} of shape {X.shape}."
+            "X must be a table of numbers (n_samples, n_nodes) of known size; got "
+            f"{X.dtype} of shape {X.shape}."
         )
     return X
 
@@ -144,7 +147,8 @@ def _screen(blocks: list[Columns], strongest: Strongest) -> np.ndarray:
     """Fill in the strongest that single precision can tell; return which columns (n_nodes,) are.
 
     A product of standardised columns in single precision, of m rows added in any order, is wrong by
-    at most about m 2^-24: the absolute products of two columns of length 1 add to 1 at most. Where
+    at most ``m u / (1 - m u)``, u = 2^-24 and a few rows more for rounding the columns themselves:
+    the absolute products of two columns of length 1 add to 1 at most. Where
     the last of the strongest is farther than that from all that were not looked at, it is sure.
     """
     n_kept = strongest.column.shape[1]
@@ -153,7 +157,7 @@ def _screen(blocks: list[Columns], strongest: Strongest) -> np.ndarray:
     ranked = Strongest(*candidates.column.shape)
     ranked.rank(candidates.column, value)
     strongest.put(slice(None), ranked)
-    others = np.abs(candidates.value[:, -1]) + error + TIE_CELL
+    others = np.abs(candidates.value[:, -1]) + error + 2 * TIE_CELL
     return np.abs(strongest.value[:, -1]) > others
 
 
@@ -174,7 +178,8 @@ def _candidates(blocks: list[Columns], n_kept: int) -> tuple[Strongest, float]:
                 np.fill_diagonal(tile, 0.0)
             strongest.offer(tile, row=here.start, column=there.start, both=there is not here)
     n_chunks = -(-n_rows // rows_at_once)
-    return strongest, (min(n_rows, rows_at_once) + n_chunks + 8) * 2.0**-24
+    rounding = (min(n_rows, rows_at_once) + n_chunks + 8) * 2.0**-24
+    return strongest, rounding / (1.0 - rounding) if rounding < 1 else np.inf
 
 
 def _single(block: Columns, start: int, stop: int) -> np.ndarray:

@@ -59,7 +59,7 @@ class Strongest:
         """Return the entries of a tile that may be among the best of its rows, or columns."""
         n_kept = self.cell.shape[1]
         last = self.cell[first : first + strength.shape[1 - axis], -1]
-        least = np.maximum((last - 0.5) * TIE_CELL, TINY).astype(np.float32)
+        least = np.maximum((last - 0.5) * TIE_CELL, TINY).astype(strength.dtype)
         if (last < 0).any() and n_kept < strength.shape[axis]:
             own = np.partition(strength, -n_kept, axis=axis).take(-n_kept, axis=axis)
             least = np.maximum(least, own - 2 * TIE_CELL)

@@ -18,8 +18,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from walkconv._files import remove_leftovers, whole_file
+from walkconv.walks.loops import BY_CHANCE, BY_DISPLACEMENT, BY_INDEX
 from walkconv.walks.ties import TieRule
 
+RULES = {BY_INDEX: "index", BY_CHANCE: "random", BY_DISPLACEMENT: "positions"}
 KIND = "walkconv neighbors, unfinished"
 HEAD = struct.Struct("<QI")
 
@@ -50,11 +52,15 @@ class BlockFile:
         is_done = np.zeros(len(index), dtype=bool)
         n_columns = index.shape[1]
         with self.path.open("r+b") as file:
+            size = os.fstat(file.fileno()).st_size
             file.readline()
             whole = file.tell()
             while len(head := file.read(HEAD.size)) == HEAD.size:
                 n_rows, checksum = HEAD.unpack(head)
-                content = file.read(8 * n_rows * (1 + 2 * n_columns))
+                n_bytes = 8 * n_rows * (1 + 2 * n_columns)
+                if n_bytes > size - file.tell():
+                    break
+                content = file.read(n_bytes)
                 if zlib.crc32(content) != checksum:
                     break
                 rows = np.frombuffer(content, dtype="<i8", count=n_rows)
@@ -107,10 +113,10 @@ class BlockFile:
 def identify(graph: sp.csr_array, n_ranked: int, n_steps: int, rule: TieRule) -> dict[str, Any]:
     """Return what the neighbours depend on, the arrays as digests."""
     return {
-        "graph": _digest(graph.indptr, graph.indices, graph.data),
+        "graph": _digest(graph.indptr.astype(np.int64), graph.indices.astype(np.int64), graph.data),
         "n_neighbors": n_ranked,
         "n_steps": n_steps,
-        "rule of ties": rule.kind,
+        "rule of ties": RULES[rule.kind],
         "seed of ties": int(rule.seed),
         "positions": _digest(rule.places),
     }

@@ -143,7 +143,7 @@ def _marks(indptr, indices, probability, is_hub):
     for node in range(len(is_hub)):
         first = 0.0
         for edge in range(indptr[node], indptr[node + 1]):
-            if is_hub[indices[edge]]:
+            if is_hub[indices[edge]] and probability[edge] > 0:
                 first = first if first > 0 else probability[edge]
                 share = np.uint64(1e9 * min(probability[edge] / first, 1e9))
                 mark = marks[node] ^ (np.uint64(indices[edge]) + (share << np.uint64(32)))

@@ -142,6 +142,8 @@ def select_neighbors(
     n_threads = check_integer(n_threads, "n_threads", minimum=1)
     finished = None
     if checkpoint is not None:
+        if isinstance(ties, str) and ties == "random" and random_state is None:
+            raise ValueError("A checkpoint with ties='random' needs a random_state: pass a number.")
         finished = BlockFile(checkpoint, identify(matrix, n_ranked, n_steps, rule))
     plan = Plan(
         n_neighbors=n_ranked,
