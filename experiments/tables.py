@@ -17,21 +17,6 @@ from experiments.rows import PROTOCOLS, Row, read_rows, read_table
 TEMPLATE = Path(__file__).parent / "results.template.md"
 PAGE = Path(__file__).parents[1] / "docs" / "results.md"
 MERCK_SET = "METAB"
-DIGITS = {
-    "mnist": 2,
-    "grid": 2,
-    "oriented": 2,
-    "merck": 3,
-    "mutag": 1,
-    "proteins": 1,
-    "enzymes": 1,
-    "traffic": 3,
-    "transfer-digits": 2,
-    "transfer-metab": 3,
-    "breast-cancer": 2,
-    "wine": 2,
-    "diabetes": 3,
-}
 
 
 def render(template: str) -> str:
@@ -80,18 +65,14 @@ def twins(name: str, *keys: str) -> str:
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
-def beside(*pairs: str) -> str:
-    """Return rows beside others of their tables, each pair as ``table:key:other``, seed by seed."""
-    lines = [["", "", "", "change"], ["---", "---:", "---:", "---:"]]
+def orders(*pairs: str) -> str:
+    """Return the scores in order of visits beside those of "auto", pairs as ``table:key:key``."""
+    lines = [["", "visits", "auto", "change"], ["---", "---:", "---:", "---:"]]
     for pair in pairs:
         name, *keys = pair.split(":")
-        row, other = (_row(name, key) for key in keys)
-        lines[0][1:3] = (
-            row.settings["sound"].get("order", "visits"),
-            other.settings["sound"]["order"],
-        )
-        scores = [_summary(each, "sound") for each in (row, other)]
-        lines.append([read_table(name).get("title", name), *scores, _change(row, other)])
+        visits, auto = (_row(name, key) for key in keys)
+        scores = _summary(visits, "sound"), _summary(auto, "sound")
+        lines.append([read_table(name)["title"], *scores, _change(visits, auto)])
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
@@ -119,7 +100,7 @@ WORDS = {
     "table": table,
     "score": score,
     "twins": twins,
-    "beside": beside,
+    "orders": orders,
     "machines": machines,
     "hours": hours,
 }
@@ -127,6 +108,10 @@ WORDS = {
 
 def _row(name: str, key: str) -> Row:
     return next(row for row in read_rows(name) if row.key == key)
+
+
+def _digits(row: Row) -> int:
+    return read_table(row.table)["digits"]
 
 
 def _records(row: Row, protocol: str) -> list[dict[str, Any]]:
@@ -148,7 +133,7 @@ def _summary(row: Row, protocol: str) -> str:
     records = _records(row, protocol)
     if not records:
         return "not run yet" if protocol in row.settings else ""
-    scores, digits = [record["score"] for record in records], DIGITS[row.table]
+    scores, digits = [record["score"] for record in records], _digits(row)
     if len(scores) == 1 == len(row.seeds[protocol]):
         return f"{scores[0]:.{digits}f}"
     spread = f" ± {stdev(scores):.{digits}f}" if len(scores) > 1 else ""
@@ -161,13 +146,13 @@ def _average(row: Row) -> str:
     record = read_record(average_path(row, "sound", MERCK_SET))
     if record is None or record["settings"] != row.settings["sound"]:
         return ""
-    return f"{record['score']:.{DIGITS[row.table]}f}"
+    return f"{record['score']:.{_digits(row)}f}"
 
 
 def _change(row: Row, twin: Row) -> str:
     own, other = ({r["seed"]: r["score"] for r in _records(each, "sound")} for each in (row, twin))
     changes = [other[seed] - own[seed] for seed in own.keys() & other.keys()]
-    digits = DIGITS[row.table]
+    digits = _digits(row)
     if len(changes) < 2:
         return "not run yet"
     return f"{mean(changes):+.{digits}f} ± {stdev(changes):.{digits}f}"

@@ -73,9 +73,8 @@ def correlation_graph(
         raise ValueError(f"X must have at least 2 rows to correlate its columns; got {n_samples}.")
     if n_nodes < 1:
         raise ValueError("X must have at least one column; got none.")
-    n_kept = n_nodes - 1
     if n_edges is not None:
-        n_kept = check_integer(n_edges, "n_edges", minimum=1, maximum=max(1, n_nodes - 1))
+        n_edges = check_integer(n_edges, "n_edges", minimum=1, maximum=max(1, n_nodes - 1))
     tile_size = check_integer(
         TILE_COLUMNS if tile_size is None else tile_size, "tile_size", minimum=1
     )
@@ -85,13 +84,13 @@ def correlation_graph(
     _warn_of_constant_columns(int(is_constant.sum()))
     if n_edges is None:
         return _all_pairs(blocks)
-    strongest, is_sure = Strongest(n_nodes, n_kept), is_constant.copy()
-    if n_nodes > 4 * (n_kept + SPARE):
+    strongest, is_sure = Strongest(n_nodes, n_edges), is_constant.copy()
+    if n_nodes > 4 * (n_edges + SPARE):
         is_sure |= _screen(blocks, strongest)
     for block in blocks:
         unsure = np.flatnonzero(~is_sure[block.start : block.stop])
         if len(unsure):
-            strongest.put(block.start + unsure, _strongest_of(block.some(unsure), blocks, n_kept))
+            strongest.put(block.start + unsure, _strongest_of(block.some(unsure), blocks, n_edges))
     return _as_graph(strongest, is_constant)
 
 
@@ -147,16 +146,12 @@ def _screen(blocks: list[Columns], strongest: Strongest) -> np.ndarray:
     """Fill in the strongest that single precision can tell; return which columns (n_nodes,) are.
 
     A product of standardised columns in single precision, of m rows added in any order, is wrong by
-    at most ``m u / (1 - m u)``, u = 2^-24 and a few rows more for rounding the columns themselves:
-    the absolute products of two columns of length 1 add to 1 at most. Where
-    the last of the strongest is farther than that from all that were not looked at, it is sure.
+    at most ``m u / (1 - m u)`` with u = 2^-24, and m a little larger for rounding the columns
+    themselves: the absolute products of two columns of length 1 add to 1 at most. Where the last of
+    the strongest is farther than that from all that were not looked at, it is sure.
     """
-    n_kept = strongest.column.shape[1]
-    candidates, error = _candidates(blocks, n_kept + SPARE)
-    value = _products(blocks, candidates.column)
-    ranked = Strongest(*candidates.column.shape)
-    ranked.rank(candidates.column, value)
-    strongest.put(slice(None), ranked)
+    candidates, error = _candidates(blocks, strongest.column.shape[1] + SPARE)
+    strongest.rank(candidates.column, _products(blocks, candidates.column))
     others = np.abs(candidates.value[:, -1]) + error + 2 * TIE_CELL
     return np.abs(strongest.value[:, -1]) > others
 

@@ -72,12 +72,11 @@ class Strongest:
         for mine, offered in ((self.cell, cell), (self.column, column), (self.value, value)):
             mine[:] = np.take_along_axis(offered, order, axis=1)
 
-    def put(self, rows: slice | np.ndarray, other: "Strongest") -> None:
-        """Take the best of some rows from another, which may keep more."""
-        n_kept = self.cell.shape[1]
-        self.cell[rows] = other.cell[:, :n_kept]
-        self.column[rows] = other.column[:, :n_kept]
-        self.value[rows] = other.value[:, :n_kept]
+    def put(self, rows: np.ndarray, other: "Strongest") -> None:
+        """Take the best of the given rows (n_others,) from another that keeps as many."""
+        self.cell[rows] = other.cell
+        self.column[rows] = other.column
+        self.value[rows] = other.value
 
 
 @compiled
