@@ -1,8 +1,9 @@
 """Time large selections of neighbours: `make bench-scale`.
 
 `selection`: real graphs beside scipy, whose rows are timed on a random sample and scaled, and
-compared. `growth`: random graphs, each in a process of its own. Prints tables, and writes what they
-hold to `results/scale.json` and, as a page, `scale.md`.
+compared. `growth`: random graphs, each in a process of its own. `tables`: the strongest correlations
+of wide tables. Prints what it finds, and writes it to `results/scale.json` and, as a page,
+`scale.md`.
 """
 
 import argparse
@@ -19,6 +20,7 @@ import scipy_rows
 from machine import provenance
 from scale_graphs import FILES, random_graph, real_graph
 from scale_page import RESULTS, write_page
+from scale_tables import RIVALS, measure_tables
 from timing import peak_bytes
 
 import walkconv as wc
@@ -128,7 +130,7 @@ def measure_size(n_nodes: int) -> dict:
 def main() -> None:
     """Measure what was asked for and write it beside what was measured before."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parts = ["selection", "growth"]
+    parts = ["selection", "growth", "tables"]
     parser.add_argument("parts", nargs="*", default=parts, metavar="|".join(parts))
     parser.add_argument("--graphs", nargs="*", default=list(FILES), help="of the selection")
     parser.add_argument("--sizes", nargs="*", type=int, default=SIZES, help="of the growth")
@@ -140,6 +142,7 @@ def main() -> None:
     measure: dict[str, Callable[[], object]] = {
         "selection": lambda: measure_selection(settings.graphs),
         "growth": lambda: measure_growth(settings.sizes),
+        "tables": lambda: measure_tables(list(RIVALS)),
     }
     made_with = provenance("scipy", "numba")
     print("\n".join(f"{key}: {value}" for key, value in made_with.items()))

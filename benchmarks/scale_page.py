@@ -16,7 +16,7 @@ def write_page() -> None:
 
 def page(results: dict) -> str:
     """Return the results as Markdown."""
-    sections = {"selection": _selection, "growth": _growth}
+    sections = {"selection": _selection, "growth": _growth, "tables": _tables}
     parts = ["# Scale: what was measured", "Written by `make bench-scale` from `scale.json`."]
     for name, describe in sections.items():
         if name in results:
@@ -72,5 +72,30 @@ def _growth(rows: list[dict]) -> list[str]:
         f"## Growth: random graphs of mean degree 10, p = 10, k = {rows[0]['n_steps']}",
         "Each in a process of its own; peak memory beyond the graph and what was there before, "
         "beside 6 n p numbers of 8 bytes and 1 GiB.",
+        table(header, lines),
+    ]
+
+
+def _tables(rows: list[dict]) -> list[str]:
+    lines = [
+        [
+            f"{row['n_columns']:,}",
+            row["rival"],
+            f"{row['seconds']:.2f} s",
+            f"{row['rival_seconds']:.2f} s",
+            f"{row['seconds'] / row['rival_seconds']:.2f}",
+            f"{row['extra_bytes'] / 2**30:.2f} GiB",
+            f"{row['rival_bytes'] / 2**30:.2f} GiB",
+        ]
+        for row in rows
+    ]
+    header = ["columns", "beside", "walkconv", "the other", "ratio", "memory", "of the other"]
+    return [
+        f"## Wide tables: {rows[0]['n_rows']:,} rows, the {rows[0]['n_edges']} strongest "
+        "correlations of every column",
+        "`correlation_graph` with `n_edges`, medians of 3 turns, and peak memory beyond the table, "
+        "which is in single precision. Bare products: half of the tiles of the matrix multiplied "
+        "in single precision and thrown away, on columns centred and scaled before (what is ready "
+        "before is not counted in their memory). numpy: `corrcoef` and `argpartition`.",
         table(header, lines),
     ]

@@ -1,0 +1,99 @@
+"""Wide tables: the strongest correlations of every column, beside what they are made of.
+
+In single precision half of the tiles of the matrix, products only, on columns that are already
+centred and scaled, is the least work that finds all correlations; `numpy.corrcoef` and a partition
+of its rows is what one would write without thinking of memory.
+"""
+
+import statistics
+import time
+from collections.abc import Callable
+
+import numpy as np
+from timing import peak_bytes
+
+import walkconv as wc
+
+N_EDGES, N_ROWS, TILE = 10, 2_000, 1024
+RIVALS = {50_000: "bare products", 10_000: "numpy"}
+"""Who is timed beside walkconv, by the number of columns."""
+TURNS = 3
+
+
+def measure_tables(sizes: list[int]) -> list[dict]:
+    """Time and weigh the strongest correlations of tables of so many columns."""
+    wc.correlation_graph(wide_table(500), n_edges=N_EDGES)  # compiles the loops
+    rows = []
+    for n_columns in sizes:
+        rows.append(compare(n_columns, RIVALS[n_columns]))
+        print(
+            "  {n_columns:6,d} columns   ours {seconds:6.2f} s, {extra_bytes:14,d} bytes   "
+            "{rival} {rival_seconds:6.2f} s, {rival_bytes:14,d} bytes".format(**rows[-1])
+        )
+    return rows
+
+
+def compare(n_columns: int, rival: str) -> dict:
+    """Time both by turns, then weigh each."""
+    X = wide_table(n_columns)
+
+    def ours() -> object:
+        return wc.correlation_graph(X, n_edges=N_EDGES)
+
+    # Each is weighed before anything else of its kind holds memory.
+    extra_bytes = peak_bytes(ours, is_warm=True)
+    others = {"bare products": bare_products, "numpy": all_pairs}[rival](X)
+    rival_bytes = peak_bytes(others, is_warm=True)
+    turns = [(_seconds(ours), _seconds(others)) for _ in range(TURNS)]
+    seconds, rival_seconds = (statistics.median(turn) for turn in zip(*turns, strict=True))
+    return {
+        "n_columns": n_columns,
+        "n_rows": N_ROWS,
+        "n_edges": N_EDGES,
+        "rival": rival,
+        "seconds": seconds,
+        "rival_seconds": rival_seconds,
+        "extra_bytes": extra_bytes,
+        "rival_bytes": rival_bytes,
+    }
+
+
+def wide_table(n_columns: int) -> np.ndarray:
+    """Return a table (N_ROWS, n_columns) in single precision: groups of ten alike, and noise."""
+    rng = np.random.default_rng(0)
+    causes = rng.standard_normal((N_ROWS, -(-n_columns // 10)), dtype=np.float32)
+    X = rng.standard_normal((N_ROWS, n_columns), dtype=np.float32)
+    X += causes[:, rng.integers(0, causes.shape[1], size=n_columns)]
+    return X
+
+
+def bare_products(X: np.ndarray) -> Callable[[], object]:
+    """Return the products of half of the tiles, on columns made ready before."""
+    ready = X - X.mean(axis=0)
+    ready /= np.linalg.norm(ready, axis=0)
+    blocks = [ready[:, start : start + TILE].copy() for start in range(0, X.shape[1], TILE)]
+    del ready
+
+    def multiply() -> None:
+        for place, here in enumerate(blocks):
+            for there in blocks[place:]:
+                here.T @ there
+
+    return multiply
+
+
+def all_pairs(X: np.ndarray) -> Callable[[], object]:
+    """Return all correlations by numpy, and the strongest of each column."""
+
+    def partition() -> np.ndarray:
+        strength = np.abs(np.corrcoef(X.T))
+        np.fill_diagonal(strength, 0.0)
+        return np.argpartition(strength, -N_EDGES, axis=1)[:, -N_EDGES:]
+
+    return partition
+
+
+def _seconds(run: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    run()
+    return time.perf_counter() - start
