@@ -1,8 +1,8 @@
 """Time large selections of neighbours: `make bench-scale`.
 
 `selection`: real graphs beside scipy, whose rows are timed on a random sample and scaled, and
-compared. `growth`: random graphs, each in a process of its own. `tables`: the strongest correlations
-of wide tables. Prints what it finds, and writes it to `results/scale.json` and, as a page,
+compared. `growth`: random graphs, each in a process of its own. `tables`: wide tables and their
+strongest correlations. Prints what it finds, and writes it to `results/scale.json` and, as a page,
 `scale.md`.
 """
 
@@ -136,6 +136,8 @@ def main() -> None:
     parser.add_argument("--sizes", nargs="*", type=int, default=SIZES, help="of the growth")
     parser.add_argument("--only", type=int, help="measure one size and print it as JSON")
     settings = parser.parse_args()
+    if unknown := set(settings.parts) - set(parts):
+        parser.error(f"the parts are {', '.join(parts)}; got {', '.join(unknown)}")
     if settings.only is not None:
         print(json.dumps(measure_size(settings.only)))
         return
