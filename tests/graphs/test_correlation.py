@@ -284,7 +284,8 @@ def test_few_rows_at_once_do_not_change_the_strongest(rng, monkeypatch):
 
 
 def test_a_lazy_table_is_never_read_whole(rng, monkeypatch):
-    monkeypatch.setattr(columns, "CHUNK_BYTES", 8 * 20 * 30)
+    for room in (columns, correlation):
+        monkeypatch.setattr(room, "CHUNK_BYTES", 8 * 20 * 30)
     table = Lazy(rng.normal(size=(300, 60)))
     graph = correlation_graph(table, n_edges=2, tile_size=20)
     assert table.most_read <= 20 * 30

@@ -25,7 +25,7 @@ from walkconv.graphs.strongest import TIE_CELL, Strongest, add_products
 ROUNDING = 1e-12
 """Correlations below this are what rounding leaves of zero: no edge."""
 TILE_COLUMNS = 1024
-SPARE = 16
+SPARE = 8
 """So many more than the strongest are taken from single precision."""
 NODES_AT_ONCE = 512
 SINGLE_BYTES = 2**29
@@ -188,9 +188,13 @@ def _products(blocks: list[Columns], column: np.ndarray) -> np.ndarray:
     value = np.zeros(column.shape)
     for start in range(0, n_rows, rows_at_once):
         rows = np.zeros((n_nodes, rows_at_once))
-        for block in blocks:
-            some = block.standardised(start, start + rows_at_once)
-            rows[block.start : block.stop, : len(some)] = some.T
+
+        def read(first: int, last: int, rows: np.ndarray = rows, start: int = start) -> None:
+            for block in blocks[first:last]:
+                some = block.standardised(start, start + rows_at_once)
+                rows[block.start : block.stop, : len(some)] = some.T
+
+        for_each_range(len(blocks), 1, available_threads(), read)
         add = partial(add_products, rows, column, value)
         for_each_range(n_nodes, NODES_AT_ONCE, available_threads(), add)
     return _without_rounding(value)

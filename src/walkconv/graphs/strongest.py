@@ -7,6 +7,8 @@ from walkconv._compiled import compiled
 TIE_CELL = 2.0**-30
 """Correlations are compared in units of this, so that the order of adding decides no tie."""
 TINY = float(np.finfo(np.float32).tiny)
+TOGETHER = 64
+"""Entries of a tile that are compared before any is looked at."""
 
 
 class Strongest:
@@ -49,21 +51,11 @@ class Strongest:
         Zeros are no correlations. With `both` its mirror image counts too: what a row has with a
         column the column has with the row.
         """
-        best = self.cell, self.column, self.value
-        strength = np.abs(tile)
-        _insert(tile, self._worthy(strength, row, axis=1), row, column, *best)
+        of_rows = _last(self.cell[row : row + tile.shape[0], -1]).astype(tile.dtype)
+        of_columns = np.full(tile.shape[1], np.inf, dtype=tile.dtype)
         if both:
-            _insert_mirrored(tile, self._worthy(strength, column, axis=0), column, row, *best)
-
-    def _worthy(self, strength: np.ndarray, first: int, *, axis: int) -> np.ndarray:
-        """Return the entries of a tile that may be among the best of its rows, or columns."""
-        n_kept = self.cell.shape[1]
-        last = self.cell[first : first + strength.shape[1 - axis], -1]
-        least = np.maximum((last - 0.5) * TIE_CELL, TINY).astype(strength.dtype)
-        if (last < 0).any() and n_kept < strength.shape[axis]:
-            own = np.partition(strength, -n_kept, axis=axis).take(-n_kept, axis=axis)
-            least = np.maximum(least, own - 2 * TIE_CELL)
-        return np.flatnonzero(strength >= np.expand_dims(least, axis))
+            of_columns = _last(self.cell[column : column + tile.shape[1], -1]).astype(tile.dtype)
+        _insert(tile, (of_rows, of_columns), row, column, (self.cell, self.column, self.value))
 
     def rank(self, column: np.ndarray, value: np.ndarray) -> None:
         """Take the best of known correlations (n_rows, n_others); column -1 is none."""
@@ -101,23 +93,50 @@ def add_products(rows, column, value, start, stop):
 
 
 @compiled
-def _insert(tile, chosen, row, column, cells, columns, values):
-    """Put entries of a tile in their places, those that are among the strongest of their rows."""
-    for entry in chosen:
-        here, there = divmod(entry, tile.shape[1])
-        _put(tile[here, there], row + here, column + there, cells, columns, values)
+def _last(cell):
+    """Return what has the given cell at least."""
+    return np.maximum((cell - 0.5) * TIE_CELL, TINY)
 
 
 @compiled
-def _insert_mirrored(tile, chosen, row, column, cells, columns, values):
-    """Do the same with the transposed tile."""
-    for entry in chosen:
-        there, here = divmod(entry, tile.shape[1])
-        _put(tile[there, here], row + here, column + there, cells, columns, values)
+def _insert(tile, least, row, column, best):
+    """Put entries of a tile in their places, those at least as strong as the last of the best.
+
+    Most are not. Some neighbouring entries at a time are compared without a branch between them,
+    which processors do at once, and looked at one by one only where there is something.
+
+    Parameters
+    ----------
+    tile : array of shape (n_rows, n_columns)
+    least : tuple of arrays of shape (n_rows,) and (n_columns,)
+        What the rows and the columns ask for; overwritten.
+    row, column : int
+        Whom the first entry belongs to.
+    best : tuple
+        Cells, columns and values of all.
+    """
+    of_rows, of_columns = least
+    n_rows, n_columns = tile.shape
+    for here in range(n_rows):
+        for start in range(0, n_columns, TOGETHER):
+            stop = min(start + TOGETHER, n_columns)
+            n_found = 0
+            for there in range(start, stop):
+                n_found += abs(tile[here, there]) >= min(of_rows[here], of_columns[there])
+            if n_found == 0:
+                continue
+            for there in range(start, stop):
+                value = tile[here, there]
+                if abs(value) >= of_rows[here]:
+                    of_rows[here] = _last(_put(value, row + here, column + there, best))
+                if abs(value) >= of_columns[there]:
+                    of_columns[there] = _last(_put(value, column + there, row + here, best))
 
 
 @compiled
-def _put(value, row, column, cells, columns, values):
+def _put(value, row, column, best):
+    """Put a value among the best of a row if it is one of them; return the last cell there."""
+    cells, columns, values = best
     cell = np.int64(np.rint(np.abs(np.float64(value)) / TIE_CELL))
     n_kept = cells.shape[1]
     place = n_kept
@@ -126,12 +145,12 @@ def _put(value, row, column, cells, columns, values):
         or (cell == cells[row, place - 1] and column < columns[row, place - 1])
     ):
         place -= 1
-    if place == n_kept:
-        return
     for later in range(n_kept - 1, place, -1):
         cells[row, later] = cells[row, later - 1]
         columns[row, later] = columns[row, later - 1]
         values[row, later] = values[row, later - 1]
-    cells[row, place] = cell
-    columns[row, place] = column
-    values[row, place] = value
+    if place < n_kept:
+        cells[row, place] = cell
+        columns[row, place] = column
+        values[row, place] = value
+    return cells[row, n_kept - 1]
