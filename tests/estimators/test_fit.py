@@ -8,6 +8,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import accuracy_score
 
 from walkconv import GraphCNNClassifier, GraphCNNRegressor, correlation_graph
+from walkconv.estimators import graph_source
 from walkconv.models import Network
 from walkconv.models.members import InterruptedFitWarning
 
@@ -28,6 +29,34 @@ def test_a_classifier_learns_and_says_what_it_learned(classifier, table, classes
     assert [record["epoch"] for record in model.history_] == list(range(1, 13))
     assert model.n_iter_ == 12
     np.testing.assert_allclose(model.graph_.toarray(), correlation_graph(table).toarray())
+
+
+@pytest.mark.parametrize(
+    ("settings", "n_edges"),
+    [
+        ({}, 4),
+        ({"n_neighbors": 1}, 1),
+        ({"n_neighbors": 9}, 8),
+        ({"n_steps": 2}, 6),
+        ({"n_steps": 2, "n_neighbors": 9}, 8),
+        ({"weighting": "signed_visits"}, 6),
+        ({"ties": "random"}, 6),
+        ({"ties": [[column] for column in range(12)]}, 6),
+        ({"architecture": "C2-P2"}, 6),
+        ({"order": "auto"}, 6),
+    ],
+)
+def test_of_many_columns_no_more_edges_are_kept_than_are_used(rng, monkeypatch, settings, n_edges):
+    X = rng.normal(size=(40, 12)).cumsum(axis=1)
+    settings = {"architecture": "C2", "n_neighbors": 5, "max_iter": 1, "random_state": 0} | settings
+    with_all = GraphCNNRegressor(**settings).fit(X, X[:, 0])
+    monkeypatch.setattr(graph_source, "MANY_NODES", 11)
+    monkeypatch.setattr(graph_source, "KEPT_EDGES", 6)
+    model = GraphCNNRegressor(**settings).fit(X, X[:, 0])
+    assert model.graph_.nnz == 12 * (1 + n_edges)  # and the diagonal
+    if n_edges == settings["n_neighbors"] - 1 and settings.get("n_steps", 1) == 1:
+        np.testing.assert_array_equal(model.neighbors_.index, with_all.neighbors_.index)
+        np.testing.assert_array_equal(weights(model), weights(with_all))
 
 
 def test_chances_sum_to_one_and_agree_with_the_classes(classifier, table, classes):

@@ -4,11 +4,12 @@ from dataclasses import replace
 from typing import Any
 
 from walkconv._checks import check_integer
-from walkconv.estimators.graph_source import find_graph
+from walkconv.estimators.graph_source import Learning, edges_to_keep, find_graph
 from walkconv.estimators.inputs import Rows
 from walkconv.estimators.orientation import Orientation, orient
 from walkconv.estimators.settings import Settings
 from walkconv.estimators.teacher import TEACHER, TEACHING
+from walkconv.models.architecture import Pooling
 from walkconv.models.hierarchy import Level, build_levels
 from walkconv.models.scaling import learn_scaling, no_scaling
 
@@ -27,8 +28,12 @@ def learn_columns(model: Any, rows: Rows, settings: Settings, seed: int) -> None
         teacher = type(model)(
             TEACHER, graph=None, device=model.device, random_state=seed, **TEACHING
         )
-        graph = find_graph(model.graph, weighted, model.scaling_, names, teacher)
         n_neighbors = check_integer(model.n_neighbors, "n_neighbors", minimum=1)
+        n_edges = edges_to_keep(
+            rows.X.shape[1], n_neighbors, is_ranked_at_once=_is_ranked_at_once(model, settings)
+        )
+        learning = Learning(weighted, model.scaling_, teacher, n_edges)
+        graph = find_graph(model.graph, learning, names)
         orientation = orient(
             graph,
             order=model.order,
@@ -48,6 +53,14 @@ def learn_columns(model: Any, rows: Rows, settings: Settings, seed: int) -> None
             random_state=seed,
         )
     keep_columns(model, graph, levels, orientation)
+
+
+def _is_ranked_at_once(model: Any, settings: Settings) -> bool:
+    """Tell whether nothing is used of the graph but who the strongest edges of a column lead to."""
+    pools = any(isinstance(layer, Pooling) for layer in settings.layers)
+    ties = model.ties if isinstance(model.ties, str) else "position"
+    used = (model.n_steps, model.order, ties, model.weighting)
+    return not pools and used == (1, "visits", "index", "rank")
 
 
 def in_column_order(values: Any, names: Any, what: str) -> Any:

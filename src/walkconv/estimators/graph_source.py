@@ -1,6 +1,7 @@
 """What `graph=` means: a learner by name, or a graph that is known."""
 
 import warnings
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,25 +19,52 @@ KEPT_EDGES = 128
 NEAREST = 10
 
 
-def _correlation(rows: Rows, scaling: Scaling, teacher: Any) -> sp.csr_array:
-    table = rows.X if _is_plain(rows.X) else scaled_columns(rows.X, scaling)
+@dataclass(frozen=True)
+class Learning:
+    """What a graph is learned from, and how much of it is kept.
+
+    Attributes
+    ----------
+    rows : Rows
+        The training rows, with the weight that each has in the loss.
+    scaling : Scaling
+        Of their columns.
+    teacher : GraphCNN
+        A model without C layers, not fitted yet, for the graph that is learned from y too.
+    n_edges : int or None
+        So many of the strongest edges of every column; None for all.
+    """
+
+    rows: Rows
+    scaling: Scaling
+    teacher: Any
+    n_edges: int | None
+
+    def table(self) -> np.ndarray:
+        """Return the scaled columns, see `scaled_columns`."""
+        return scaled_columns(self.rows.X, self.scaling)
+
+
+def _correlation(learning: Learning) -> sp.csr_array:
+    X = learning.rows.X
     with warnings.catch_warnings():
         # A constant column is harmless here: it is scaled to zero and keeps to itself.
         warnings.filterwarnings("ignore", message=r"\d+ constant column")
-        return correlation_graph(table, n_edges=_kept_edges(rows))
+        return correlation_graph(X if _is_plain(X) else learning.table(), n_edges=learning.n_edges)
 
 
-def _knn(rows: Rows, scaling: Scaling, teacher: Any) -> sp.csr_array:
-    table = scaled_columns(rows.X, scaling)
+def _knn(learning: Learning) -> sp.csr_array:
+    table = learning.table()
     return knn_graph(table, n_neighbors=min(NEAREST, table.shape[1] - 1))
 
 
-def _heat_kernel(rows: Rows, scaling: Scaling, teacher: Any) -> sp.csr_array:
-    return heat_kernel_graph(scaled_columns(rows.X, scaling), n_edges=_kept_edges(rows))
+def _heat_kernel(learning: Learning) -> sp.csr_array:
+    return heat_kernel_graph(learning.table(), n_edges=learning.n_edges)
 
 
-def _supervised(rows: Rows, scaling: Scaling, teacher: Any) -> sp.csr_array:
-    return graph_of_uses(teacher, rows.X, rows.y, rows.weight, n_edges=_kept_edges(rows))
+def _supervised(learning: Learning) -> sp.csr_array:
+    rows = learning.rows
+    return graph_of_uses(learning.teacher, rows.X, rows.y, rows.weight, n_edges=learning.n_edges)
 
 
 LEARNERS = {
@@ -47,29 +75,25 @@ LEARNERS = {
 }
 
 
-def find_graph(graph: Any, rows: Rows, scaling: Scaling, names: Any, teacher: Any) -> sp.csr_array:
+def find_graph(graph: Any, learning: Learning, names: Any) -> sp.csr_array:
     """Return the graph of the columns: learned from the training rows, or the one that was given.
 
     Parameters
     ----------
     graph
         Name of a learner, or any form `as_graph` takes.
-    rows : Rows
-        The training rows, with the weight that each has in the loss.
-    scaling : Scaling
-        Of their columns.
+    learning : Learning
+        What a learner is told.
     names : array of str or None
         Names of the columns.
-    teacher : GraphCNN
-        A model without C layers, not fitted yet, for the graph that is learned from y too.
 
     Returns
     -------
     csr_array of shape (n_nodes, n_nodes)
     """
-    n_nodes = rows.X.shape[1]
+    n_nodes = learning.rows.X.shape[1]
     if isinstance(graph, str) and graph in LEARNERS:
-        return sp.csr_array(np.eye(1)) if n_nodes == 1 else LEARNERS[graph](rows, scaling, teacher)
+        return sp.csr_array(np.eye(1)) if n_nodes == 1 else LEARNERS[graph](learning)
     if graph is None or isinstance(graph, str | bytes):
         learners = ", ".join(repr(name) for name in LEARNERS)
         raise ValueError(
@@ -78,9 +102,15 @@ def find_graph(graph: Any, rows: Rows, scaling: Scaling, names: Any, teacher: An
     return as_graph(graph, names=_order(graph, names, n_nodes), n_nodes=n_nodes)
 
 
-def _kept_edges(rows: Rows) -> int | None:
-    """Return how many edges of a column to keep; all where there are not too many columns."""
-    return KEPT_EDGES if rows.X.shape[1] > MANY_NODES else None
+def edges_to_keep(n_nodes: int, n_neighbors: int, *, is_ranked_at_once: bool) -> int | None:
+    """Return how many edges of a column to keep; all where there are not too many columns.
+
+    Where the edges of a column are its neighbours (`is_ranked_at_once`) more would change nothing.
+    """
+    if n_nodes <= MANY_NODES:
+        return None
+    needed = max(1, n_neighbors - 1)
+    return min(needed if is_ranked_at_once else max(KEPT_EDGES, needed), n_nodes - 1)
 
 
 def scaled_columns(X: Any, scaling: Scaling) -> np.ndarray:
