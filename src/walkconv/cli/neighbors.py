@@ -68,18 +68,25 @@ def neighbors(
 
     if checkpoint is not None and Path(checkpoint).resolve() == Path(output).resolve():
         raise ValueError(f"--checkpoint and --output must be two files; both are {output}.")
-    if kind == "matrix" or (kind == "auto" and is_matrix(data)):
-        names, graph = read_matrix(data)
-    else:
+    table = None
+    if kind == "auto" and is_matrix(data):
+        kind = KindChoice.matrix
+    if kind != "matrix":
         table = read_edges_or_table(data)
-        if kind == "edges" or (kind == "auto" and is_edge_list(table)):
-            names, edge_index, weight = edges_of(table, data)
-            graph = walkconv.graph_from_edges(
-                edge_index, weight, n_nodes=len(names), directed=directed
-            )
-        else:
-            table = as_numbers(leave_out(table, drop or [], data))
-            names, graph = pl.Series(table.columns), walkconv.correlation_graph(table)
+        if kind == "auto":
+            kind = KindChoice.edges if is_edge_list(table) else KindChoice.table
+    if directed and kind != "edges":
+        raise ValueError(f"--directed is for a list of edges; {data} is read as a {kind}.")
+    if drop and kind != "table":
+        raise ValueError(f"--drop is for columns of a table; {data} is read as {kind}.")
+    if table is None:
+        names, graph = read_matrix(data)
+    elif kind == "edges":
+        names, edge_index, weight = edges_of(table, data)
+        graph = walkconv.graph_from_edges(edge_index, weight, n_nodes=len(names), directed=directed)
+    else:
+        table = as_numbers(leave_out(table, drop or [], data))
+        names, graph = pl.Series(table.columns), walkconv.correlation_graph(table)
     found = walkconv.select_neighbors(
         graph,
         n_neighbors=n_neighbors,
