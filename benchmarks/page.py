@@ -4,6 +4,8 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
+import numpy as np
+
 RESULTS = Path(__file__).parent / "results" / "conv.json"
 PAGE = RESULTS.with_suffix(".md")
 OURS, USUAL, BARE = "walkconv", "gather + tensordot", "bare GEMMs"
@@ -74,7 +76,21 @@ def _growth(growth: dict[str, list[dict]]) -> list[str]:
         "## Growth of a training step",
         table(["M, N, p, d, f", "time", "per sample and node"], nodes),
         table(["M, N, p, d, f", "time", "per neighbour"], neighbors),
+        _line(growth["neighbors"]),
     ]
+
+
+def _line(rows: list[dict]) -> str:
+    """Say how far the times are from a straight line in p, relative to what it gives."""
+    p = np.array([row["shape"][2] for row in rows])
+    seconds = np.array([row["seconds"] for row in rows])
+    design = np.column_stack([np.ones(len(p)), p]) / seconds[:, None]
+    (fixed, each), *_ = np.linalg.lstsq(design, np.ones(len(p)), rcond=None)
+    off = np.abs(seconds / (fixed + each * p) - 1).max()
+    return (
+        f"The straight line {_ms(fixed)} + p * {_ms(each)} is off by at most {off:.0%}: reading "
+        "and writing x, the result and their gradients costs the same for any p."
+    )
 
 
 def _epochs(rows: list[dict]) -> list[str]:

@@ -84,6 +84,16 @@ def test_the_page_gives_every_contestant_beside_ours(page):
     assert "P, 2 cores, 1 threads, torch 3, commit c." in written
 
 
+def test_the_page_tells_how_straight_a_line_in_p_the_times_are(page):
+    def sentence(seconds):
+        shapes = [[1, 1, p, 1, 1] for p in (4, 8, 16)]
+        rows = [{"shape": s, "seconds": t} for s, t in zip(shapes, seconds, strict=True)]
+        return page._line(rows)
+
+    assert "line 1 ms + p * 2 ms is off by at most 0%" in sentence([0.009, 0.017, 0.033])
+    assert "off by at most 0%" not in sentence([0.009, 0.017, 0.060])
+
+
 @pytest.fixture
 def pooling(monkeypatch):
     monkeypatch.syspath_prepend(BENCHMARKS)
