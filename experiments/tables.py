@@ -52,6 +52,11 @@ def score(name: str, key: str, protocol: str) -> str:
     return _summary(_row(name, key), protocol) or "(not run yet)"
 
 
+def change(name: str, key: str, other: str) -> str:
+    """Return what another row has more than one, seed by seed: mean and deviation."""
+    return _change(_row(name, key), _row(name, other))
+
+
 def twins(name: str, *keys: str) -> str:
     """Return what the graph brings: each row minus its twins without one, seed by seed."""
     lines = [
@@ -99,6 +104,7 @@ def hours(name: str, protocol: str) -> str:
 WORDS = {
     "table": table,
     "score": score,
+    "change": change,
     "twins": twins,
     "orders": orders,
     "machines": machines,
