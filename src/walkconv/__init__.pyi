@@ -21,6 +21,7 @@ from .layers import GraphReadout as GraphReadout
 from .layouts import Layout as Layout
 from .layouts import layout_graph as layout_graph
 from .layouts import layout_quality as layout_quality
+from .models import join_processes as join_processes
 from .molecules import graphs_from_smiles as graphs_from_smiles
 from .walks import Neighbors as Neighbors
 from .walks import diagnose as diagnose

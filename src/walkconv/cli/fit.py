@@ -1,6 +1,7 @@
 """``walkconv fit``: a table becomes a model file."""
 
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -47,6 +48,10 @@ def fit(
     n_members: Annotated[int | None, typer.Option(help="Networks to average.")] = None,
     max_epochs: Annotated[int | None, typer.Option(help="Passes over the rows.")] = None,
     random_state: Annotated[int | None, typer.Option(help="Seed: same seed, same model.")] = None,
+    checkpoint: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Follow the epochs here; continue from it if it is there."),
+    ] = None,
     drop: Annotated[
         list[str] | None, typer.Option(metavar="COLUMN", help="Column to leave out; repeatable.")
     ] = None,
@@ -55,7 +60,11 @@ def fit(
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing.")] = False,
 ) -> None:
-    """Train a network on a table and save it."""
+    """Train a network on a table and save it.
+
+    Processes may train it together, to the same model:
+    torchrun --nproc-per-node 2 -m walkconv fit ...
+    """
     import walkconv
     from walkconv.cli.tables import as_numbers, check_output, leave_out, pick, read_table
     from walkconv.cli.task import guess_task, target_values
@@ -65,6 +74,8 @@ def fit(
             typer.echo(text, err=True)
 
     check_output(output)
+    if checkpoint is not None and Path(checkpoint).resolve() == Path(output).resolve():
+        raise ValueError(f"--checkpoint and --output must be two files; both are {output}.")
     table = read_table(data)
     column = pick(table, [target], data).to_series()
     X = as_numbers(leave_out(table, [target, *(drop or [])], data))
@@ -85,10 +96,15 @@ def fit(
         "n_members": n_members,
         "max_iter": max_epochs,
         "random_state": random_state,
+        "checkpoint": checkpoint,
     }
     given = {name: value for name, value in settings.items() if value is not None}
     name = "GraphCNNClassifier" if chosen == "classification" else "GraphCNNRegressor"
-    model = getattr(walkconv, name)(**given, verbose=0 if quiet else 1).fit(X, y)
+    model = getattr(walkconv, name)(**given, verbose=0 if quiet else 1)
+    with walkconv.join_processes() as processes:
+        model.fit(X, y)
+    if not processes.is_first:
+        return
     model.save(output)
     if order == "auto" and model.orientation_ is not None:
         say(f"slots in order of {model.orientation_.order}: {model.orientation_.reason}")

@@ -18,6 +18,7 @@ from typer.main import get_command
 from walkconv.cli.fit import fit
 from walkconv.cli.info import info
 from walkconv.cli.neighbors import neighbors
+from walkconv.cli.one_voice import one_voice
 from walkconv.cli.predict import predict
 
 app = typer.Typer(
@@ -32,6 +33,11 @@ for command in (fit, predict, neighbors, info):
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and leave with its exit code."""
+    with one_voice():
+        _run(arguments)
+
+
+def _run(arguments: Sequence[str] | None) -> NoReturn:
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     # Taken out here, so that it may stand behind a command that has just failed.
     is_debug = "--debug" in arguments

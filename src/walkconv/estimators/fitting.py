@@ -12,13 +12,14 @@ from torch import nn
 from walkconv._samples import is_list_of_samples
 from walkconv.estimators.filters import Filters
 from walkconv.estimators.graph_inputs import check_fitted_kind, check_same_kind, read_graphs
-from walkconv.estimators.identity import identify
+from walkconv.estimators.identity import digest, identify
 from walkconv.estimators.inputs import Rows, read_rows
 from walkconv.estimators.kinds import check_same_walks, learn_samples, make_training_table
 from walkconv.estimators.objective import batch_loss, scorer
 from walkconv.estimators.settings import Settings, check_settings
 from walkconv.models.checkpoint import Checkpoint
 from walkconv.models.members import train_members
+from walkconv.models.processes import Processes, current_processes
 from walkconv.models.training import Training, seeded
 
 
@@ -34,8 +35,10 @@ def fit_model(
 ) -> Any:
     """Fit a `GraphCNN` and return it; arguments as in its `fit`.
 
-    `filters` are those of another model, to begin with.
+    `filters` are those of another model, to begin with. Processes that were joined come here with
+    the same arguments, and each learns the graph and makes the networks by itself.
     """
+    processes = current_processes()
     settings = check_settings(model)
     is_warm = model.warm_start and hasattr(model, "modules_")
     rows = _read_rows(model, X, y, sample_weight, is_first=not is_warm)
@@ -46,8 +49,9 @@ def fit_model(
         model._learn_target(rows.y)
     rows = replace(rows, y=model._encode_target(rows.y))
     validation = _read_validation(model, validation_data, rows.X)
-    seed = int(check_random_state(model.random_state).randint(2**31 - 1))
-    checkpoint = _open_checkpoint(model, rows, validation, seed)
+    drawn = int(check_random_state(model.random_state).randint(2**31 - 1))
+    seed = processes.from_first(lambda: drawn)
+    checkpoint = _open_checkpoint(model, rows, validation, seed, processes)
     seed = seed if checkpoint is None else checkpoint.seed
     if validation is None and model.early_stopping:
         rows, validation = _split(model, rows, seed)
@@ -57,7 +61,9 @@ def fit_model(
     networks = _make_networks(model, settings, seed, is_warm=is_warm)
     if filters is not None:
         filters.put_into(networks)
-    trainings = _make_trainings(model, networks, rows, validation, settings, seed)
+    if processes.size > 1:
+        processes.refuse_differences({"the network": [_digest(each) for each in networks]})
+    trainings = _make_trainings(model, networks, rows, validation, settings, seed, processes)
     if checkpoint is not None:
         checkpoint.restore(trainings)
     past = model.history_ if is_warm else []
@@ -71,7 +77,8 @@ def fit_model(
         if checkpoint is not None:
             checkpoint.write(trainings)
 
-    modules, history = train_members(trainings, verbose=model.verbose, after_epoch=finish_epoch)
+    verbose = model.verbose if processes.is_first else 0
+    modules, history = train_members(trainings, verbose=verbose, after_epoch=finish_epoch)
     model._keep(modules, [*past, *history])
     return model
 
@@ -94,13 +101,20 @@ def _read_validation(model: Any, pair: Any, training: Any) -> Rows | None:
 
 
 def _open_checkpoint(
-    model: Any, rows: Rows, validation: Rows | None, seed: int
+    model: Any, rows: Rows, validation: Rows | None, seed: int, processes: Processes
 ) -> Checkpoint | None:
-    if model.checkpoint is None:
-        return None
-    if model.warm_start:
+    """Return the file that follows the training, if there is to be one.
+
+    Processes that fit something else than the first are refused.
+    """
+    is_wanted = model.checkpoint is not None
+    if is_wanted and model.warm_start:
         raise ValueError("checkpoint and warm_start do not go together. Choose one.")
-    return Checkpoint(model.checkpoint, identify(model, rows, validation), seed)
+    if not is_wanted and processes.size == 1:
+        return None
+    identity = identify(model, rows, validation)
+    processes.refuse_differences(identity)
+    return Checkpoint(model.checkpoint, identity, seed, processes) if is_wanted else None
 
 
 def _split(model: Any, rows: Rows, seed: int) -> tuple[Rows, Rows]:
@@ -134,6 +148,12 @@ def _make_networks(model: Any, settings: Settings, seed: int, *, is_warm: bool) 
     return networks
 
 
+def _digest(network: nn.Module) -> list[str]:
+    """Return a digest of every weight and every table of neighbours."""
+    tensors = [*network.parameters(), *network.buffers()]
+    return [digest(tensor.detach().cpu().numpy()) for tensor in tensors]
+
+
 def _make_trainings(
     model: Any,
     networks: list[nn.Module],
@@ -141,11 +161,12 @@ def _make_trainings(
     validation: Rows | None,
     settings: Settings,
     seed: int,
+    processes: Processes,
 ) -> list[Training]:
     table = make_training_table(model, rows.X, settings.device)
     score = None if validation is None else scorer(model, validation, settings)
     loss = batch_loss(model, rows, settings.device)
     return [
-        Training(network, table, loss, settings.training, (seed, member), score)
+        Training(network, table, loss, settings.training, (seed, member), score, processes)
         for member, network in enumerate(networks)
     ]

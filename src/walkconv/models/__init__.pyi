@@ -13,3 +13,4 @@ from .graph_network import GraphNetwork as GraphNetwork
 from .hierarchy import Level as Level
 from .hierarchy import build_levels as build_levels
 from .network import Network as Network
+from .processes import join_processes as join_processes

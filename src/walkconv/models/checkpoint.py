@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from walkconv._files import remove_leftovers
+from walkconv.models.processes import ALONE, Processes
 from walkconv.models.training import Training
 from walkconv.persistence import ModelFileError, read_file, write_file
 
@@ -31,6 +32,8 @@ class Checkpoint:
         What the training depends on but for the seed: plain values, and digests of arrays.
     seed : int
         Seed of a new training; the file of an earlier one brings its own.
+    processes : Processes, optional
+        Those that train together: the first reads and writes the file.
 
     Attributes
     ----------
@@ -38,13 +41,20 @@ class Checkpoint:
         The seed to train with.
     """
 
-    def __init__(self, path: str | os.PathLike, identity: dict[str, Any], seed: int):
+    def __init__(
+        self,
+        path: str | os.PathLike,
+        identity: dict[str, Any],
+        seed: int,
+        processes: Processes = ALONE,
+    ):
         self.path, self.identity, self.seed = Path(path), identity, seed
+        self.processes = processes
         self._arrays: dict[str, np.ndarray] = {}
         self._members: list[dict[str, Any]] = []
-        remove_leftovers(self.path)
-        if self.path.exists():
-            self._arrays, settings = read_file(self.path, KIND)
+        found = processes.from_first(self._read)
+        if found is not None:
+            self._arrays, settings = found
             self._refuse_another_fit(settings.get("identity"))
             try:
                 self.seed, self._members = int(settings["seed"]), list(settings["members"])
@@ -67,6 +77,8 @@ class Checkpoint:
 
     def write(self, trainings: list[Training]) -> None:
         """Write the state of all members that have begun."""
+        if not self.processes.is_first:
+            return
         begun = [training for training in trainings if training.epoch]
         arrays = {
             f"member.{member}.{name}": tensor.cpu().numpy()
@@ -76,6 +88,10 @@ class Checkpoint:
         members = [{"history": t.history, "best_epoch": t.best_epoch} for t in begun]
         settings = {"identity": self.identity, "seed": self.seed, "members": members}
         write_file(self.path, KIND, arrays, settings)
+
+    def _read(self) -> tuple[dict[str, np.ndarray], dict[str, Any]] | None:
+        remove_leftovers(self.path)
+        return read_file(self.path, KIND) if self.path.exists() else None
 
     def _refuse_another_fit(self, theirs: Any) -> None:
         if not isinstance(theirs, dict):

@@ -7,6 +7,7 @@ import torch
 
 from walkconv._checks import check_integer
 from walkconv.models.table import Table
+from walkconv.models.whole_batch import draw_for_rows
 from walkconv.walks import Neighbors, slot_offsets
 
 
@@ -31,8 +32,9 @@ class ShiftedTable(Table):
     def values(self, rows: np.ndarray | slice) -> np.ndarray:
         """Return rows (m, n_nodes, n_channels) as they came but for their shifts."""
         values = super().values(rows)
-        shift = torch.randint(self.sources.shape[1], (len(values),)).numpy()
-        source = self.sources.T[shift][..., None]
+        n_shifts = self.sources.shape[1]
+        shift = draw_for_rows(len(values), lambda n_rows: torch.randint(n_shifts, (n_rows,)))
+        source = self.sources.T[shift.numpy()][..., None]
         moved = np.take_along_axis(values, np.maximum(source, 0), axis=1)
         return np.where(source < 0, self.scaling.mean, moved)
 

@@ -15,8 +15,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from walkconv.models.processes import ALONE, Processes
 from walkconv.models.solvers import SOLVERS
 from walkconv.models.table import Batches
+from walkconv.models.whole_batch import whole_batch
 
 BatchLoss = Callable[[Tensor, Tensor], Tensor]
 Score = Callable[[nn.Module], float]
@@ -54,6 +56,8 @@ class Training:
         (seed, member).
     score : callable, optional
         network -> a number, higher is better; None where there are no validation rows.
+    processes : Processes, optional
+        Those that train the network together; all of them run the same epochs.
 
     Attributes
     ----------
@@ -73,7 +77,9 @@ class Training:
         settings: TrainingSettings,
         randomness: tuple[int, int],
         score: Score | None = None,
+        processes: Processes = ALONE,
     ):
+        self.processes = processes
         self.network, self.table, self.batch_loss = network, table, batch_loss
         self.settings, self.randomness, self.score = settings, randomness, score
         make_optimizer, self.schedule = SOLVERS[settings.solver]
@@ -110,7 +116,10 @@ class Training:
         record: dict[str, Any] = {"member": self.randomness[1], "epoch": self.epoch + 1}
         record["loss"] = loss
         if self.score is not None:
-            record["validation_score"] = float(self.score(self.network))
+            score = self.score
+            record["validation_score"] = self.processes.from_first(
+                lambda: float(score(self.network))
+            )
         record["seconds"] = time.perf_counter() - started
         self._remember(record)
 
@@ -126,14 +135,27 @@ class Training:
         for number, place in enumerate(self.batches):
             self._set_rate((self.epoch + number / len(self.batches)) / self.settings.max_iter)
             rows = order[place]
-            outputs = self.network(*self.table.batch(rows))
-            loss = self.batch_loss(outputs, torch.from_numpy(rows))
+            loss = self._contribution(rows)
             self.optimizer.zero_grad()
             loss.backward()
+            self.processes.sum_gradients(self.network.parameters())
             self.optimizer.step()
             total += loss.detach().cpu() * len(rows)
             after_batch()
-        return float(total) / len(self.table)
+        return float(self.processes.sum(total)) / len(self.table)
+
+    def _contribution(self, rows: np.ndarray) -> Tensor:
+        """Return what this process adds to the loss of a batch.
+
+        Rows too few to go round are taken by every process, each as if it were alone.
+        """
+        everyone = self.processes
+        sharing = everyone if len(rows) >= everyone.size else ALONE
+        mine = rows[sharing.part(len(rows))]
+        with whole_batch(sharing):
+            outputs = self.network(*self.table.batch(mine))
+        share = len(mine) / len(rows) * sharing.size / everyone.size
+        return self.batch_loss(outputs, torch.from_numpy(mine)) * share
 
     def _set_rate(self, progress: float) -> None:
         for group in self.optimizer.param_groups:

@@ -1,0 +1,162 @@
+"""The processes that train one network together, each on its part of every batch.
+
+All of them hold the same rows and weights and draw the same order. A process adds what its part of
+a batch contributes to the gradient of the whole, and all take the same step: the weights are those
+of one process, but for the rounding of sums.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+from torch.nn import Parameter
+
+T = TypeVar("T")
+ENVIRONMENT = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
+
+
+@dataclass(frozen=True)
+class Processes:
+    """This process among those that work together.
+
+    Attributes
+    ----------
+    rank : int
+        Number of this process, from 0.
+    size : int
+        How many there are; 1 is a process alone, which waits for nobody.
+    """
+
+    rank: int = 0
+    size: int = 1
+
+    @property
+    def is_first(self) -> bool:
+        """Whether this is the process that speaks and writes files."""
+        return self.rank == 0
+
+    def part(self, n_rows: int) -> slice:
+        """Return the place of this process's rows in a batch; lengths differ by one at most.
+
+        Examples
+        --------
+        >>> from walkconv.models.processes import Processes
+        >>> [Processes(rank, 3).part(8) for rank in range(3)]
+        [slice(0, 2, None), slice(2, 5, None), slice(5, 8, None)]
+        """
+        return slice(n_rows * self.rank // self.size, n_rows * (self.rank + 1) // self.size)
+
+    def gather(self, tensor: Tensor) -> Tensor:
+        """Return the tensors of all processes, which have one shape, one below the other."""
+        if self.size == 1:
+            return tensor[None]
+        parts = [torch.empty_like(tensor) for _ in range(self.size)]
+        dist.all_gather(parts, tensor)
+        return torch.stack(parts)
+
+    def sum(self, tensor: Tensor) -> Tensor:
+        """Return a tensor added up over all processes, in place."""
+        if self.size > 1:
+            dist.all_reduce(tensor)
+        return tensor
+
+    def sum_gradients(self, parameters: Iterable[Parameter]) -> None:
+        """Add up the gradients over all processes, in place and in one piece."""
+        if self.size == 1:
+            return
+        gradients = [each.grad for each in parameters if each.grad is not None]
+        flat = self.sum(torch.cat([gradient.flatten() for gradient in gradients]))
+        sizes = [gradient.numel() for gradient in gradients]
+        for gradient, total in zip(gradients, flat.split(sizes), strict=True):
+            gradient.copy_(total.view_as(gradient))
+
+    def from_first(self, make: Callable[[], T]) -> T:
+        """Return what the first process makes; the others wait for it and make nothing."""
+        if self.size == 1:
+            return make()
+        box = [make() if self.is_first else None]
+        dist.broadcast_object_list(box)
+        return box[0]  # pyright: ignore[reportReturnType]
+
+    def refuse_differences(self, given: dict[str, Any]) -> None:
+        """Refuse plain values by name, or digests, that are not those of the first process."""
+        theirs = self.from_first(lambda: given)
+        for name in sorted({*theirs, *given}):
+            if theirs.get(name) != given.get(name):
+                raise ValueError(
+                    "Processes that train together must be given the same data and settings; "
+                    f"{name.removeprefix('data: ')} of process {self.rank} is not that of "
+                    "process 0."
+                )
+
+
+ALONE = Processes()
+_CURRENT: ContextVar[Processes] = ContextVar("processes", default=ALONE)
+
+
+def current_processes() -> Processes:
+    """Return the processes that were joined in this context, or this one alone."""
+    return _CURRENT.get()
+
+
+def processes_around() -> Processes:
+    """Return the processes that a launcher such as ``torchrun`` has started this one with."""
+    if not all(name in os.environ for name in ENVIRONMENT):
+        return ALONE
+    return Processes(int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]))
+
+
+@contextmanager
+def join_processes() -> Iterator[Processes]:
+    """Let every `fit` inside train one model in all processes that ``torchrun`` has started.
+
+    Run a script with ``torchrun --nproc-per-node 2 script.py``, on several machines with its
+    ``--nnodes`` and ``--rdzv-endpoint``. Every process must make the same calls with the same data;
+    each takes its part of every batch, and all end with the same model, which is the model of one
+    process up to the rounding of sums: batches, dropout, batch normalisation and shifts are those
+    of the whole batch. The first process scores validation rows, shows the bar and writes
+    checkpoints. Without ``torchrun`` nothing changes. A process group that is there already is used
+    and left as it was; outside of the block `fit` never uses one.
+
+    Yields
+    ------
+    Processes
+        ``is_first`` says whether to print, and to save the model; ``rank`` and ``size``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from walkconv import GraphCNNRegressor, join_processes
+    >>> X = np.random.default_rng(0).normal(size=(100, 8)).cumsum(axis=1)
+    >>> with join_processes() as processes:
+    ...     model = GraphCNNRegressor(max_iter=2).fit(X, X[:, 3])
+    >>> processes.is_first, processes.size  # then: model.save("model.safetensors")
+    (True, 1)
+    """
+    is_there = dist.is_available() and dist.is_initialized()
+    is_ours = not is_there and processes_around().size > 1
+    if is_ours:
+        _start_group()
+    try:
+        joined = Processes(dist.get_rank(), dist.get_world_size()) if is_there or is_ours else ALONE
+        token = _CURRENT.set(joined)
+        try:
+            yield joined
+        finally:
+            _CURRENT.reset(token)
+    finally:
+        if is_ours:
+            dist.destroy_process_group()
+
+
+def _start_group() -> None:
+    has_gpus = torch.cuda.is_available()
+    if has_gpus:  # a process each, in order of their numbers on this machine
+        torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
+    dist.init_process_group("cpu:gloo,cuda:nccl" if has_gpus else "gloo")
