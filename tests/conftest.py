@@ -1,5 +1,9 @@
 """Graphs and settings that the tests share."""
 
+import os
+import subprocess
+import sys
+
 import hypothesis
 import numpy as np
 import pytest
@@ -28,3 +32,22 @@ def lopsided():
             ]
         )
     )
+
+
+@pytest.fixture(scope="session")
+def run_together():
+    """Run a script, or a module after "-m", in two or more processes; returns what they said."""
+
+    def run(*arguments, n_processes=2, **streams):
+        command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
+        command += ["--nproc-per-node", n_processes, *arguments]
+        return subprocess.run(
+            [str(word) for word in command],
+            env={**os.environ, "OMP_NUM_THREADS": "1"},
+            text=True,
+            timeout=120,
+            check=False,
+            **(streams or {"capture_output": True}),
+        )
+
+    return run

@@ -50,7 +50,9 @@ def fit(
     random_state: Annotated[int | None, typer.Option(help="Seed: same seed, same model.")] = None,
     checkpoint: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Follow the epochs here; continue from it if it is there."),
+        typer.Option(
+            metavar="FILE", help="Follow the epochs here; continue from it if it is there."
+        ),
     ] = None,
     drop: Annotated[
         list[str] | None, typer.Option(metavar="COLUMN", help="Column to leave out; repeatable.")
@@ -62,8 +64,7 @@ def fit(
 ) -> None:
     """Train a network on a table and save it.
 
-    Processes may train it together, to the same model:
-    torchrun --nproc-per-node 2 -m walkconv fit ...
+    `torchrun --nproc-per-node 2 -m walkconv fit ...` trains the same model in two processes.
     """
     import walkconv
     from walkconv.cli.tables import as_numbers, check_output, leave_out, pick, read_table

@@ -67,9 +67,7 @@ class Standardized(torch.autograd.Function):
         out, deviation, count = ctx.saved_tensors
         gradient, dims = gradients[0], _all_but_channels(out)
         sums = torch.stack([gradient.sum(dims), (gradient * out).sum(dims)])
-        shift, slope = (
-            _along_channels(mean, out) for mean in ctx.processes.sum(sums).div_(count)
-        )
+        shift, slope = (_along_channels(mean, out) for mean in ctx.processes.sum(sums).div_(count))
         moved = (gradient - shift - out * slope) / _along_channels(deviation, out)
         return None, moved, None, None, None, None
 

@@ -23,7 +23,7 @@ ENVIRONMENT = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 
 @dataclass(frozen=True)
 class Processes:
-    """This process among those that work together.
+    """The place of a process among those that work together.
 
     Attributes
     ----------
