@@ -57,7 +57,7 @@ bench-layouts: install ## time layouts and oriented slots as the graph grows
 bench-pooling: install ## time coarsening and the pooled step on 100,000 columns
 	$(BIN)/python benchmarks/bench_pooling.py
 
-bench-scale: install ## time large graphs and wide tables beside scipy and numpy, and as graphs grow
+bench-scale: install ## time large graphs and wide tables beside scipy and numpy, as graphs grow, and training in two processes
 	$(BIN)/python benchmarks/bench_scale.py
 
 bench-conv: $(BENCH_READY) ## time the convolution beside the usual ways

@@ -1,9 +1,9 @@
-"""Time large selections of neighbours: `make bench-scale`.
+"""Time what grows large: `make bench-scale`.
 
 `selection`: real graphs beside scipy, whose rows are timed on a random sample and scaled, and
 compared. `growth`: random graphs, each in a process of its own. `tables`: wide tables and their
-strongest correlations. Prints what it finds, and writes it to `results/scale.json` and, as a page,
-`scale.md`.
+strongest correlations. `processes`: training in one process and in two. Prints what it finds, and
+writes it to `results/scale.json` and, as a page, `scale.md`.
 """
 
 import argparse
@@ -20,6 +20,7 @@ import scipy_rows
 from machine import provenance
 from scale_graphs import FILES, random_graph, real_graph
 from scale_page import RESULTS, write_page
+from scale_processes import N_ROWS, measure_processes
 from scale_tables import RIVALS, measure_tables
 from timing import peak_bytes
 
@@ -130,10 +131,11 @@ def measure_size(n_nodes: int) -> dict:
 def main() -> None:
     """Measure what was asked for and write it beside what was measured before."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parts = ["selection", "growth", "tables"]
+    parts = ["selection", "growth", "tables", "processes"]
     parser.add_argument("parts", nargs="*", default=parts, metavar="|".join(parts))
     parser.add_argument("--graphs", nargs="*", default=list(FILES), help="of the selection")
     parser.add_argument("--sizes", nargs="*", type=int, default=SIZES, help="of the growth")
+    parser.add_argument("--rows", type=int, default=N_ROWS, help="to train on, of the processes")
     parser.add_argument("--only", type=int, help="measure one size and print it as JSON")
     settings = parser.parse_args()
     if unknown := set(settings.parts) - set(parts):
@@ -145,6 +147,7 @@ def main() -> None:
         "selection": lambda: measure_selection(settings.graphs),
         "growth": lambda: measure_growth(settings.sizes),
         "tables": lambda: measure_tables(list(RIVALS)),
+        "processes": lambda: measure_processes(settings.rows),
     }
     made_with = provenance("scipy", "numba")
     print("\n".join(f"{key}: {value}" for key, value in made_with.items()))

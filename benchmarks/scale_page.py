@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 from page import origin, table
+from scale_processes import processes_section
 
 RESULTS = Path(__file__).parent / "results" / "scale.json"
 PAGE = RESULTS.with_suffix(".md")
@@ -16,7 +17,12 @@ def write_page() -> None:
 
 def page(results: dict) -> str:
     """Return the results as Markdown."""
-    sections = {"selection": _selection, "growth": _growth, "tables": _tables}
+    sections = {
+        "selection": _selection,
+        "growth": _growth,
+        "tables": _tables,
+        "processes": processes_section,
+    }
     parts = ["# Scale: what was measured", "Written by `make bench-scale` from `scale.json`."]
     for name, describe in sections.items():
         if name in results:

@@ -45,7 +45,7 @@ def run_together():
             [str(word) for word in command],
             env={**os.environ, "OMP_NUM_THREADS": "1"},
             text=True,
-            timeout=120,
+            timeout=300,
             check=False,
             **(streams or {"capture_output": True}),
         )

@@ -68,6 +68,23 @@ def test_the_scale_page_tells_growth_by_the_node(benchmark_module):
     )
 
 
+def test_the_scale_page_tells_how_far_apart_the_losses_are(benchmark_module):
+    page = benchmark_module("scale_page")
+    made_with = {"processor": "P", "cores": 2, "threads": 1, "versions": {}, "commit": "c"}
+    row = {
+        "architecture": "C20",
+        "n_rows": 1000,
+        "n_columns": 7,
+        "batch_size": 128,
+        "n_parameters": 1234,
+        "seconds": {"1 process": 3.0, "2 processes": 2.0},
+        "loss": {"1 process": 1.0, "2 processes": 1.0002},
+    }
+    written = page.page({"processes": {"measured": [row], "made_with": made_with}})
+    assert "| C20 | 1,234 | 3.00 s | 2.00 s | 2e-04 |" in written, written
+    assert "1,000 random rows of 7 columns, batches of 128" in written
+
+
 def test_the_page_gives_every_contestant_beside_ours(page):
     made_with = {"processor": "P", "cores": 2, "threads": 1, "versions": {"torch": "3"}}
     row = {

@@ -37,6 +37,9 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
     ) -> "GraphCNN":
         """Learn the graph of the columns and the weights of the network.
 
+        Inside `join_processes` all processes that ``torchrun`` started train one model together,
+        and every one of them must call `fit` with the same arguments.
+
         Parameters
         ----------
         X : array, DataFrame or sparse matrix of shape (n_samples, n_nodes)

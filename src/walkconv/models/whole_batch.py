@@ -66,7 +66,7 @@ class WholeBatch(TorchFunctionMode):
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         if func is functional.dropout and kwargs["training"] and kwargs["p"] > 0:
-            return _dropout(*args, kwargs["p"])
+            return _dropout(args[0], kwargs["p"])
         if func is functional.batch_norm and kwargs["training"]:
             return batch_norm(_SHARING.get(), *args, **kwargs)
         return func(*args, **kwargs)
