@@ -21,7 +21,7 @@ from machine import provenance
 from scale_graphs import FILES, random_graph, real_graph
 from scale_page import RESULTS, write_page
 from scale_processes import N_ROWS, measure_processes
-from scale_tables import RIVALS, measure_tables
+from scale_tables import measure_tables
 from timing import peak_bytes
 
 import walkconv as wc
@@ -146,7 +146,7 @@ def main() -> None:
     measure: dict[str, Callable[[], object]] = {
         "selection": lambda: measure_selection(settings.graphs),
         "growth": lambda: measure_growth(settings.sizes),
-        "tables": lambda: measure_tables(list(RIVALS)),
+        "tables": measure_tables,
         "processes": lambda: measure_processes(settings.rows),
     }
     made_with = provenance("scipy", "numba")

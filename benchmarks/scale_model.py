@@ -6,6 +6,10 @@ the largest graph of all is what it is for. `docs/scale.md` says what follows.
 
 from dataclasses import dataclass
 
+from page import table
+
+LARGEST = {"n_nodes": 10**9, "mean_degree": 200, "n_neighbors": 10, "n_threads": 64}
+"""A billion nodes and a hundred billion edges, each followed both ways."""
 N_TALLIES = 3
 """Lists of all nodes that a thread adds up visits in: here, there, and its own."""
 PLACES_OF_32_BITS = 2**31
@@ -62,3 +66,63 @@ class Selection:
 def n_products(n_columns: int, n_rows: int) -> float:
     """Return how many multiplications half of the correlations of all columns take."""
     return n_columns**2 / 2 * n_rows
+
+
+def model_section(results: dict) -> list[str]:
+    """Return the model beside what was measured, and what it says of a very large graph."""
+    growth = results["growth"]["measured"]
+    n_threads = results["growth"]["made_with"]["threads"]
+    counted = [Selection(row["n_nodes"], 10, 10, n_threads) for row in growth]
+    middle = len(growth) // 2
+    each = growth[middle]["seconds"] * n_threads / counted[middle].n_edges_walked
+    lines = []
+    for row, model in zip(growth, counted, strict=True):
+        seconds = model.n_edges_walked * each / n_threads
+        lines.append(
+            [
+                f"{row['n_nodes']:,} nodes",
+                f"{model.n_edges_walked:.1e} edges",
+                f"{seconds:.2f} s",
+                f"{row['seconds']:.2f} s",
+                f"{row['seconds'] / seconds:.2f}",
+                f"{model.extra_bytes / 2**30:.2f} GiB",
+                f"{row['extra_bytes'] / 2**30:.2f} GiB",
+                f"{row['extra_bytes'] / model.extra_bytes:.2f}",
+            ]
+        )
+    bare = [row for row in results["tables"]["measured"] if row["rival"] == "bare products"]
+    rate = n_products(bare[0]["n_columns"], bare[0]["n_rows"]) / bare[0]["rival_seconds"]
+    for row in bare:
+        products = n_products(row["n_columns"], row["n_rows"])
+        lines.append(
+            [
+                f"{row['n_columns']:,} columns",
+                f"{products:.1e} products",
+                f"{products / rate:.2f} s",
+                f"{row['seconds']:.2f} s",
+                f"{row['seconds'] * rate / products:.2f}",
+                *[""] * 3,
+            ]
+        )
+    header = ["", "counted", "model", "measured", "ratio", "model", "measured", "ratio"]
+    return [
+        "## A cost model",
+        "Counted, not fitted, but for two constants: walking along an edge and ranking what is "
+        f"found takes {each * 1e9:.0f} ns of one core (from the middle row), and a core multiplies "
+        f"and adds {rate / n_threads / 1e9:.0f} billion numbers a second (from the bare products "
+        "of the first table). Bytes are those beyond the graph.",
+        table(header, lines),
+        _forecast(each),
+    ]
+
+
+def _forecast(seconds_of_edge: float) -> str:
+    largest = Selection(**LARGEST)
+    hours = largest.n_edges_walked * seconds_of_edge / 3600
+    return (
+        f"For {largest.n_nodes:.0e} nodes of mean degree {largest.mean_degree}, two steps and "
+        f"p = {largest.n_neighbors}, it says: {largest.n_edges_walked:.1e} edges walked, "
+        f"{hours:,.0f} core-hours; the graph {largest.graph_bytes / 1e12:.1f} TB, its copy and its "
+        f"probabilities as much each; tallies {largest.tally_bytes / 1e9:.0f} GB for every thread; "
+        f"the answer {largest.answer_bytes / 1e9:.0f} GB."
+    )

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 from page import origin, table
+from scale_model import model_section
 from scale_processes import processes_section
 
 RESULTS = Path(__file__).parent / "results" / "scale.json"
@@ -27,6 +28,8 @@ def page(results: dict) -> str:
     for name, describe in sections.items():
         if name in results:
             parts += [*describe(results[name]["measured"]), origin(results[name]["made_with"])]
+    if "growth" in results and "tables" in results:
+        parts += model_section(results)
     return "\n\n".join(parts) + "\n"
 
 

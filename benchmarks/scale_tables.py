@@ -15,17 +15,18 @@ from timing import peak_bytes
 import walkconv as wc
 
 N_EDGES, N_ROWS, TILE = 10, 2_000, 1024
-RIVALS = {50_000: "bare products", 10_000: "numpy"}
-"""Who is timed beside walkconv, by the number of columns."""
+BARE, NUMPY = "bare products", "numpy"
+TABLES = ((50_000, BARE), (20_000, BARE), (10_000, BARE), (10_000, NUMPY))
+"""Columns, and who is timed beside walkconv."""
 TURNS = 3
 
 
-def measure_tables(sizes: list[int]) -> list[dict]:
-    """Time and weigh the strongest correlations of tables of so many columns."""
+def measure_tables() -> list[dict]:
+    """Time and weigh the strongest correlations of every table."""
     wc.correlation_graph(wide_table(500), n_edges=N_EDGES)  # compiles the loops
     rows = []
-    for n_columns in sizes:
-        rows.append(compare(n_columns, RIVALS[n_columns]))
+    for n_columns, rival in TABLES:
+        rows.append(compare(n_columns, rival))
         print(
             "  {n_columns:6,d} columns   ours {seconds:6.2f} s, {extra_bytes:14,d} bytes   "
             "{rival} {rival_seconds:6.2f} s, {rival_bytes:14,d} bytes".format(**rows[-1])
@@ -42,7 +43,7 @@ def compare(n_columns: int, rival: str) -> dict:
 
     # Each is weighed before anything else of its kind holds memory.
     extra_bytes = peak_bytes(ours, is_warm=True)
-    others = {"bare products": bare_products, "numpy": all_pairs}[rival](X)
+    others = {BARE: bare_products, NUMPY: all_pairs}[rival](X)
     rival_bytes = peak_bytes(others, is_warm=True)
     turns = [(_seconds(ours), _seconds(others)) for _ in range(TURNS)]
     seconds, rival_seconds = (statistics.median(turn) for turn in zip(*turns, strict=True))
