@@ -11,7 +11,6 @@ import os
 import struct
 import zlib
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -39,7 +38,6 @@ class BlockFile:
 
     def __init__(self, path: str | os.PathLike, identity: dict[str, Any]):
         self.path, self.identity = Path(path), identity
-        self._lock = Lock()
         remove_leftovers(self.path)
         if self.path.exists():
             self._refuse_another()
@@ -79,7 +77,7 @@ class BlockFile:
             np.ascontiguousarray(part, dtype=kind).tobytes()
             for part, kind in ((rows, "<i8"), (index, "<i8"), (visits, "<f8"))
         )
-        with self._lock, self.path.open("ab") as file:
+        with self.path.open("ab") as file:
             file.write(HEAD.pack(len(rows), zlib.crc32(content)) + content)
             file.flush()
             os.fsync(file.fileno())

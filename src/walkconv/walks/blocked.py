@@ -1,8 +1,11 @@
 """A block of rows at a time, dense: for graphs with many edges and more nodes than fit as Q."""
 
+from functools import partial
+
 import numpy as np
 import scipy.sparse as sp
 
+from walkconv._threads import products_in_one_thread
 from walkconv.walks.loops import rank_rows
 from walkconv.walks.plan import Plan
 from walkconv.walks.transition import sparse_transition
@@ -23,14 +26,20 @@ def most_visited(graph: sp.csr_array, plan: Plan) -> tuple[np.ndarray, np.ndarra
     n_nodes = graph.shape[0]
     is_dense = sparse_step.nnz >= DENSE_FROM * n_nodes**2
     step = sparse_step.toarray() if is_dense else sparse_step
+    work = partial(_walk_block, sparse_step, step, plan)
+    return plan.fill(np.arange(n_nodes), work, most_rows=MOST_ROWS)
 
-    def walk_block(rows: np.ndarray, index: np.ndarray, best: np.ndarray) -> None:
-        chance = np.zeros((len(rows), n_nodes))
-        chance[np.arange(len(rows)), rows] = 1.0
-        visits = chance.copy()
+
+def _walk_block(
+    sparse_step: sp.csr_array, step: sp.csr_array | np.ndarray, plan: Plan, rows: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    chance = np.zeros((len(rows), step.shape[0]))
+    chance[np.arange(len(rows)), rows] = 1.0
+    visits = chance.copy()
+    with products_in_one_thread:
         for k in range(plan.n_steps):
             chance = sparse_step[rows].toarray() if k == 0 else chance @ step
             visits += chance
-        rank_rows(rows, visits, plan.tie_fields, index, best)
-
-    return plan.fill(np.arange(n_nodes), walk_block, most_rows=MOST_ROWS)
+    index, best = plan.empty(len(rows))
+    rank_rows(rows, visits, plan.tie_fields, index, best)
+    return index, best

@@ -1,5 +1,7 @@
 """The definition itself, then the ranking: all of Q at once."""
 
+from functools import partial
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -11,7 +13,10 @@ from walkconv.walks.plan import Plan
 def most_visited(graph: sp.csr_array, plan: Plan) -> tuple[np.ndarray, np.ndarray]:
     """Return the neighbours and their visits, each (n_nodes, n_neighbors)."""
     visits = expected_visits(graph, n_steps=plan.n_steps)
-    return plan.fill(
-        np.arange(len(visits)),
-        lambda rows, index, best: rank_rows(rows, visits[rows], plan.tie_fields, index, best),
-    )
+    return plan.fill(np.arange(len(visits)), partial(_rank_block, visits, plan))
+
+
+def _rank_block(visits: np.ndarray, plan: Plan, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    index, best = plan.empty(len(rows))
+    rank_rows(rows, visits[rows], plan.tie_fields, index, best)
+    return index, best

@@ -27,11 +27,10 @@ BY_INDEX, BY_CHANCE, BY_DISPLACEMENT = 0, 1, 2
 
 @compiled
 def rank_rows(rows, visits, rule, index, best):
-    """Rank the visits (n_rows, n_nodes) of the given rows of index and best."""
+    """Rank the visits (n_rows, n_nodes) of some nodes; index and best are (n_rows, n_neighbors)."""
     for place in range(len(rows)):
-        row = rows[place]
         reached = np.flatnonzero(visits[place] >= REACHED)
-        rank_row(row, reached, visits[place][reached], rule, index[row], best[row])
+        rank_row(rows[place], reached, visits[place][reached], rule, index[place], best[place])
 
 
 @compiled
@@ -59,15 +58,16 @@ def walk_rows(step, hubs, tallies, rows, n_steps, rule, index, best):
         Length of the walk.
     rule : tuple
         The fields of `TieRule`.
-    index, best : arrays of shape (n_nodes, n_neighbors)
-        Written, in the given rows.
+    index, best : arrays of shape (n_rows, n_neighbors)
+        Written.
     """
     is_hub, group, is_busy, most_likely, from_busy = hubs
     here, there, own, shared = tallies
     n_shared = 0
     met, share = shared[1][:0], shared[0][:0]  # the hubs that `shared` follows from
     listed, unlisted = met, 0.0
-    for row in rows:
+    for place in range(len(rows)):
+        row = rows[place]
         scale = 0.0
         common = (0.0, shared[0], shared[1][:0], 0.0)
         if group[row] > 0:
@@ -89,7 +89,7 @@ def walk_rows(step, hubs, tallies, rows, n_steps, rule, index, best):
         for busy in waiting:
             bound += at[0][busy] * most_likely[busy]
         slack = SLACK
-        out = (index[row], best[row])
+        out = (index[place], best[place])
         while not _rank_best(row, own, n_own, common, (bound, at[0], from_busy), slack, rule, out):
             if bound > 0:
                 bound = 0.0

@@ -1,19 +1,23 @@
-"""What every engine is told, and how its rows are handed to threads, kept and counted."""
+"""What every engine is told, and how its rows are handed out, kept and counted."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from tqdm import tqdm
 
-from walkconv._threads import for_each_range
+from walkconv._cluster import done_on_cluster, n_threads_of
+from walkconv._threads import done_in_threads, for_each_range
 from walkconv.walks.block_file import BlockFile
 from walkconv.walks.ties import TieRule
 
 BLOCKS_PER_THREAD = 32
 FEWEST_ROWS = 64
 """Smaller blocks cost more to hand out than to do."""
+MOST_ROWS = 2**18
+"""Larger ones cost memory, and more work when a process dies."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +38,8 @@ class Plan:
         Where finished rows are kept.
     is_silent : bool
         Whether no bar is shown.
+    client : distributed.Client or None
+        Whose workers walk in place of the threads.
     """
 
     n_neighbors: int
@@ -43,18 +49,28 @@ class Plan:
     n_threads: int
     finished: BlockFile | None = None
     is_silent: bool = True
+    client: Any = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The workers of a cluster have neither the file nor the client.
+        return {**self.__dict__, "finished": None, "client": None}
 
     @property
     def tie_fields(self) -> tuple[int, np.uint64, np.ndarray]:
         """The tie rule as compiled code takes it."""
         return self.tie_rule.kind, self.tie_rule.seed, self.tie_rule.places
 
+    def empty(self, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return index and visits, each (n_rows, n_neighbors), to be written."""
+        shape = (n_rows, self.n_neighbors)
+        return np.empty(shape, dtype=np.int64), np.empty(shape)
+
     def fill(
         self,
         rows: np.ndarray,
-        work: Callable[[np.ndarray, np.ndarray, np.ndarray], None],
+        work: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]],
         *,
-        most_rows: int | None = None,
+        most_rows: int = MOST_ROWS,
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return index and visits, each (n_nodes, n_neighbors).
 
@@ -63,40 +79,47 @@ class Plan:
         rows : ndarray of shape (n_nodes,)
             All nodes, in the order in which they are to be done.
         work : callable
-            Called with some of the rows, index and visits, to write these rows of the two.
-        most_rows : int, optional
+            Called with some of the rows, returns their index and visits. On a cluster it is sent
+            to every worker once, with all that it holds.
+        most_rows : int
             Rows per block at most.
         """
-        shape = (len(rows), self.n_neighbors)
-        index, visits = np.empty(shape, dtype=np.int64), np.empty(shape)
+        n_nodes = len(rows)
+        index, visits = self.empty(n_nodes)
         if self.finished is not None:
             is_done = self.finished.read_into(index, visits)
             rows = rows[~is_done[rows]]
-        n_done = shape[0] - len(rows)
         with tqdm(
-            total=shape[0], initial=n_done, disable=self.is_silent, unit="node", file=sys.stderr
+            total=n_nodes,
+            initial=n_nodes - len(rows),
+            disable=self.is_silent,
+            unit="node",
+            file=sys.stderr,
         ) as bar:
-
-            def work_on(start: int, stop: int) -> None:
-                block = rows[start:stop]
-                work(block, index, visits)
+            for block, found in self._blocks_done(rows, work, most_rows):
+                index[block], visits[block] = found
                 if self.finished is not None:
-                    self.finished.append(block, index[block], visits[block])
-                with bar.get_lock():
-                    bar.update(len(block))
-
-            self.for_each_block(len(rows), work_on, most_rows=most_rows)
+                    self.finished.append(block, *found)
+                bar.update(len(block))
         return index, visits
 
-    def for_each_block(
-        self, n_rows: int, work: Callable[[int, int], None], *, most_rows: int | None = None
-    ) -> None:
-        """Call ``work(start, stop)`` for blocks that cover all rows, in threads.
+    def _blocks_done(
+        self, rows: np.ndarray, work: Callable, most_rows: int
+    ) -> Iterator[tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]]:
+        """Yield blocks of the rows with what `work` returns of them, as they are finished."""
+        n_threads = self.n_threads if self.client is None else n_threads_of(self.client)
+        size = self._rows_per_block(len(rows), n_threads, most_rows)
+        blocks = [rows[start : start + size] for start in range(0, len(rows), size)]
+        if self.client is None:
+            return done_in_threads(work, blocks, n_threads)
+        return done_on_cluster(self.client, work, blocks)
 
-        Without a `block_size` there are a few blocks for each thread, of at most `most_rows`.
-        """
-        size = self.block_size
-        if size is None:
-            size = max(FEWEST_ROWS, -(-n_rows // (BLOCKS_PER_THREAD * self.n_threads)))
-            size = min(size, most_rows or size)
+    def for_each_block(self, n_rows: int, work: Callable[[int, int], None]) -> None:
+        """Call ``work(start, stop)`` for blocks that cover all rows, in threads of this process."""
+        size = self._rows_per_block(n_rows, self.n_threads, MOST_ROWS)
         for_each_range(n_rows, size, self.n_threads, work)
+
+    def _rows_per_block(self, n_rows: int, n_threads: int, most_rows: int) -> int:
+        if self.block_size is not None:
+            return self.block_size
+        return min(most_rows, max(FEWEST_ROWS, -(-n_rows // (BLOCKS_PER_THREAD * n_threads))))

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from walkconv._adapters import as_graph
 from walkconv._checks import check_integer, check_option
+from walkconv._cluster import check_client
 from walkconv._threads import available_threads
 from walkconv.walks import blocked, dense, sparse
 from walkconv.walks.block_file import BlockFile, identify
@@ -40,6 +41,7 @@ def select_neighbors(
     n_threads: int | None = None,
     checkpoint: str | os.PathLike | None = None,
     verbose: int = 0,
+    client: Any = None,
 ) -> Neighbors:
     """Return the nodes that a random walk from each node visits most, most visited first.
 
@@ -86,6 +88,11 @@ def select_neighbors(
         or of other settings is refused.
     verbose : int, default 0
         Whether to show a bar; never where the standard error is not a terminal.
+    client : dask.distributed.Client, optional
+        Its workers walk in place of the threads (extra ``walkconv[dask]``). The graph is sent to
+        each of them once, and blocks of rows are the tasks; when workers die their rows are done
+        again. Index, visits and sign are the same bit for bit, given the same kind of processor
+        and the same versions of numpy and numba on all machines.
 
     Returns
     -------
@@ -136,6 +143,13 @@ def select_neighbors(
     method = check_option(method, "method", ["auto", *ENGINES])  # type: ignore[assignment]
     if block_size is not None:
         block_size = check_integer(block_size, "block_size", minimum=1)
+    if client is not None:
+        check_client(client)
+        if n_threads is not None:
+            raise ValueError(
+                "n_threads must not be given together with a client, whose workers have threads "
+                f"of their own; got {n_threads}. Leave one of the two out."
+            )
     if n_threads is None:
         n_threads = available_threads()
     rule = tie_rule(ties, random_state, n_nodes)
@@ -153,6 +167,7 @@ def select_neighbors(
         n_threads=n_threads,
         finished=finished,
         is_silent=not verbose or not sys.stderr.isatty(),
+        client=client,
     )
     engine = ENGINES[_fastest(matrix, plan.n_steps) if method == "auto" else method]
     index, visits = engine(matrix, plan)

@@ -1,6 +1,7 @@
 """Row by row along the edges, never forming a power of P: for graphs with few edges."""
 
 import threading
+from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,18 +20,26 @@ def most_visited(graph: sp.csr_array, plan: Plan) -> tuple[np.ndarray, np.ndarra
 
 def walk(step: sp.csr_array, hubs: Hubs, plan: Plan) -> tuple[np.ndarray, np.ndarray]:
     """Do the same given the transition matrix and the hubs, which do not change the answer."""
+    return plan.fill(hubs.rows, partial(_walk_block, step, hubs, plan, _Own()))
+
+
+class _Own(threading.local):
+    """What each thread keeps for itself; elsewhere it begins with nothing."""
+
+    def __reduce__(self) -> tuple:
+        return _Own, ()
+
+
+def _walk_block(
+    step: sp.csr_array, hubs: Hubs, plan: Plan, own: _Own, rows: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    if not hasattr(own, "tallies"):
+        lengths = [step.shape[0]] * 3 + [step.shape[0] if hubs.group.any() else 0]
+        own.tallies = tuple(_empty_tally(length, step.indices.dtype) for length in lengths)
+    index, visits = plan.empty(len(rows))
     matrix = (step.indptr, step.indices, step.data)
-    lengths = [step.shape[0]] * 3 + [step.shape[0] if hubs.group.any() else 0]
-    own = threading.local()
-
-    def walk_block(rows: np.ndarray, index: np.ndarray, best: np.ndarray) -> None:
-        if not hasattr(own, "tallies"):
-            own.tallies = tuple(_empty_tally(length, step.indices.dtype) for length in lengths)
-        walk_rows(
-            matrix, hubs.fields, own.tallies, rows, plan.n_steps, plan.tie_fields, index, best
-        )
-
-    return plan.fill(hubs.rows, walk_block)
+    walk_rows(matrix, hubs.fields, own.tallies, rows, plan.n_steps, plan.tie_fields, index, visits)
+    return index, visits
 
 
 def _empty_tally(length: int, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
