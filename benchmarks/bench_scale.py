@@ -1,9 +1,10 @@
 """Time what grows large: `make bench-scale`.
 
 `selection`: real graphs beside scipy, whose rows are timed on a random sample and scaled, and
-compared. `growth`: random graphs, each in a process of its own. `tables`: wide tables and their
-strongest correlations. `processes`: training in one process and in two. Prints what it finds, and
-writes it to `results/scale.json` and, as a page, `scale.md`.
+compared. `growth`: random graphs, each in a process of its own. `dask`: two worker processes beside
+two threads. `tables`: wide tables and their strongest correlations. `processes`: training in one
+process and in two. Prints what it finds, and writes it to `results/scale.json` and, as a page,
+`scale.md`.
 """
 
 import argparse
@@ -32,6 +33,7 @@ SAMPLE = {2: 8192, 3: 2048}
 TURNS = 3
 MEAN_DEGREE, GROWTH_STEPS = 10, 2
 SIZES = (100_000, 1_000_000, 10_000_000)
+N_WORKERS = 2
 
 
 def warm_up() -> None:
@@ -128,12 +130,64 @@ def measure_size(n_nodes: int) -> dict:
     }
 
 
+def measure_dask(names: list[str]) -> list[dict]:
+    """Time selections by worker processes of one thread beside as many threads, by turns."""
+    from distributed import Client, LocalCluster
+
+    warm_up()
+    rows = []
+    with (
+        LocalCluster(n_workers=N_WORKERS, threads_per_worker=1, dashboard_address=":0") as cluster,
+        Client(cluster) as client,
+    ):
+        client.run(warm_up)
+        for name in names:
+            graph = real_graph(name)
+            if graph is None:
+                print(f"  {name}: not found; set WALKCONV_DATA")
+                continue
+            for n_steps in SAMPLE:
+                rows.append({"graph": name, **compare_dask(graph, n_steps, client)})
+                print(
+                    "  {graph:12} k = {n_steps}   threads {seconds:7.2f} s   workers "
+                    "{dask_seconds:7.2f} s   overhead {overhead:4.0%}   same: {same}".format(
+                        **rows[-1]
+                    )
+                )
+    return rows
+
+
+def compare_dask(graph: sp.csr_array, n_steps: int, client) -> dict:
+    """Time threads and workers by turns, sending the graph included, and compare the answers."""
+    settings = {"n_neighbors": N_NEIGHBORS, "n_steps": n_steps}
+    times = []
+    for _ in range(TURNS):
+        start = time.perf_counter()
+        expected = wc.select_neighbors(graph, n_threads=N_WORKERS, **settings)
+        middle = time.perf_counter()
+        found = wc.select_neighbors(graph, client=client, **settings)
+        times.append((middle - start, time.perf_counter() - middle))
+    seconds, dask_seconds = (statistics.median(turns) for turns in zip(*times, strict=True))
+    return {
+        "n_nodes": graph.shape[0],
+        "n_steps": n_steps,
+        "n_workers": N_WORKERS,
+        "seconds": seconds,
+        "dask_seconds": dask_seconds,
+        "overhead": dask_seconds / seconds - 1,
+        "same": np.array_equal(found.index, expected.index)
+        and np.array_equal(found.visits, expected.visits)
+        and np.array_equal(found.sign, expected.sign),
+    }
+
+
 def main() -> None:
     """Measure what was asked for and write it beside what was measured before."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parts = ["selection", "growth", "tables", "processes"]
+    parts = ["selection", "growth", "dask", "tables", "processes"]
     parser.add_argument("parts", nargs="*", default=parts, metavar="|".join(parts))
     parser.add_argument("--graphs", nargs="*", default=list(FILES), help="of the selection")
+    parser.add_argument("--dask-graphs", nargs="*", default=["cnr-2000"], help="of the workers")
     parser.add_argument("--sizes", nargs="*", type=int, default=SIZES, help="of the growth")
     parser.add_argument("--rows", type=int, default=N_ROWS, help="to train on, of the processes")
     parser.add_argument("--only", type=int, help="measure one size and print it as JSON")
@@ -146,10 +200,11 @@ def main() -> None:
     measure: dict[str, Callable[[], object]] = {
         "selection": lambda: measure_selection(settings.graphs),
         "growth": lambda: measure_growth(settings.sizes),
+        "dask": lambda: measure_dask(settings.dask_graphs),
         "tables": measure_tables,
         "processes": lambda: measure_processes(settings.rows),
     }
-    made_with = provenance("scipy", "numba")
+    made_with = provenance("scipy", "numba", "distributed")
     print("\n".join(f"{key}: {value}" for key, value in made_with.items()))
     for part in settings.parts:
         print(f"\n{part}")

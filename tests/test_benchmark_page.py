@@ -68,6 +68,16 @@ def test_the_scale_page_tells_growth_by_the_node(benchmark_module):
     )
 
 
+def test_the_scale_page_tells_what_a_cluster_costs(benchmark_module):
+    page = benchmark_module("scale_page")
+    made_with = {"processor": "P", "cores": 2, "threads": 1, "versions": {}, "commit": "c"}
+    row = {"graph": "web", "n_nodes": 1000, "n_steps": 3, "n_workers": 2, "seconds": 2.0}
+    row |= {"dask_seconds": 2.3, "overhead": 0.15, "same": True}
+    written = page.page({"dask": {"measured": [row], "made_with": made_with}})
+    assert "2 processes beside 2 threads" in written
+    assert "| web | 1,000 | 3 | 2.00 s | 2.30 s | 15 % | yes |" in written, written
+
+
 def test_the_scale_page_tells_how_far_apart_the_losses_are(benchmark_module):
     page = benchmark_module("scale_page")
     made_with = {"processor": "P", "cores": 2, "threads": 1, "versions": {}, "commit": "c"}

@@ -2,13 +2,16 @@
 
 import os
 import signal
+import time
+from concurrent.futures import CancelledError
 
+import dask.array as da
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from walkconv import grid_graph, select_neighbors
-from walkconv._cluster import check_client, done_on_cluster
+from walkconv import correlation_graph, grid_graph, select_neighbors
+from walkconv._cluster import Spread, check_client
 
 pytestmark = pytest.mark.slow
 
@@ -83,7 +86,7 @@ def test_a_checkpoint_is_continued_by_the_workers(client, crowd, tmp_path, monke
 
 
 def count_scattered(client, monkeypatch):
-    """Return a list that gets an entry whenever something is sent to all workers."""
+    """Return a list that gets an entry whenever something is sent to the cluster."""
     counted, scatter = [], client.scatter
 
     def count(*arguments, **settings):
@@ -92,6 +95,15 @@ def count_scattered(client, monkeypatch):
 
     monkeypatch.setattr(client, "scatter", count)
     return counted
+
+
+def wait_for_workers(client):
+    """Wait until both workers are there and would be restarted: while they start they would not."""
+    client.wait_for_workers(2, timeout=60)
+    patience = time.monotonic() + 60
+    while any(nanny.status.name != "running" for nanny in client.cluster.workers.values()):
+        assert time.monotonic() < patience
+        time.sleep(0.05)
 
 
 def killer(pids):
@@ -107,59 +119,138 @@ def killer(pids):
     return kill
 
 
-def die_once(monkeypatch, marker, others):
+def die_once(client, monkeypatch, marker, others=()):
     """Let the third task that starts kill its worker, and others: the rest is for their heirs."""
-    kill = killer(others)
+    kill, submit = killer(others), client.submit
 
-    def call(work, item):
+    def perhaps_die(work, *arguments):
         with marker.open("a") as file:
             file.write(".")
         if marker.stat().st_size == 3:
             kill()
-        return work(item)
+        return work(*arguments)
 
-    monkeypatch.setattr("walkconv._cluster._call", call)
+    def submit_it(*arguments, **settings):
+        return submit(perhaps_die, *arguments, **settings)
+
+    monkeypatch.setattr(client, "submit", submit_it)
 
 
 @pytest.mark.parametrize("n_victims", [1, 2])
 def test_neighbors_survive_the_death_of_workers(client, crowd, tmp_path, monkeypatch, n_victims):
-    client.wait_for_workers(2)
+    wait_for_workers(client)
     settings = {"n_neighbors": 9, "n_steps": 3, "block_size": 100}
     expected = select_neighbors(crowd, **settings)
     pids = set(client.run(os.getpid).values())
     counted = count_scattered(client, monkeypatch)
-    die_once(monkeypatch, tmp_path / "started", pids if n_victims == 2 else ())
+    die_once(client, monkeypatch, tmp_path / "started", pids if n_victims == 2 else ())
     checkpoint = tmp_path / "rows"
     assert_same(select_neighbors(crowd, client=client, checkpoint=checkpoint, **settings), expected)
-    assert len(counted) == n_victims  # the graph is sent again when nobody has it any more
-    client.wait_for_workers(2)
+    assert len(counted) >= n_victims  # the graph is sent again when nobody has it any more
+    wait_for_workers(client)
     assert len(pids & set(client.run(os.getpid).values())) == 2 - n_victims
     monkeypatch.undo()
     assert_same(select_neighbors(crowd, checkpoint=checkpoint, **settings), expected)
 
 
-def test_work_that_kills_every_worker_ends_with_an_error(client, monkeypatch):
-    client.wait_for_workers(2)
-    monkeypatch.setattr("walkconv._cluster.MOST_LOSSES", 0)
-    kill = killer(client.run(os.getpid).values())
-    with pytest.raises(RuntimeError, match="lost 1 times in a row"):
-        list(done_on_cluster(client, lambda _: kill(), range(5)))
-    client.wait_for_workers(2)
+@pytest.fixture(scope="module")
+def table():
+    """Related columns, eight of them copies up to sign and three constant."""
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(401, 157)).cumsum(axis=1)
+    X[:, 20:27] = X[:, 130, None] * [1, -1, 2, 1, -3, 1, 1]
+    X[:, [0, 77, 156]] = 5.0
+    return X
+
+
+FORMS = {
+    "array": lambda X, _: X,
+    "sparse": lambda X, _: sp.csr_array(X),
+    "lazy": lambda X, _: da.from_array(X, chunks=(100, 33)) * 1.0,
+    "kept": lambda X, client: client.persist(da.from_array(X, chunks=(401, 50))),
+}
+
+
+def assert_same_graph(found, expected):
+    np.testing.assert_array_equal(found.indptr, expected.indptr)
+    np.testing.assert_array_equal(found.indices, expected.indices)
+    np.testing.assert_array_equal(found.data, expected.data)
+
+
+@pytest.mark.filterwarnings("ignore:3 constant column")
+@pytest.mark.parametrize("form", FORMS)
+def test_workers_find_the_same_correlations(client, table, form):
+    expected = correlation_graph(table, n_edges=3, tile_size=16)
+    X = FORMS[form](table, client)
+    assert_same_graph(correlation_graph(X, n_edges=3, tile_size=16, client=client), expected)
+
+
+@pytest.mark.filterwarnings("ignore:3 constant column")
+@pytest.mark.parametrize("settings", [{"n_edges": 60}, {"n_edges": 1, "tile_size": 150}])
+def test_workers_find_the_same_without_screening_and_in_one_group(client, table, settings):
+    expected = correlation_graph(table, **settings)
+    assert_same_graph(correlation_graph(table, client=client, **settings), expected)
+
+
+@pytest.mark.filterwarnings("ignore:3 constant column")
+@pytest.mark.parametrize("form", ["array", "lazy"])
+def test_correlations_survive_the_death_of_all_workers(client, table, form, tmp_path, monkeypatch):
+    wait_for_workers(client)
+    expected = correlation_graph(table, n_edges=3, tile_size=16)
+    die_once(client, monkeypatch, tmp_path / "started", client.run(os.getpid).values())
+    X = FORMS[form](table, client)
+    assert_same_graph(correlation_graph(X, n_edges=3, tile_size=16, client=client), expected)
+    wait_for_workers(client)
+
+
+def test_a_table_with_a_gap_is_refused_by_the_worker_that_finds_it(client):
+    X = da.from_array(np.array([[1.0, 2.0], [np.nan, 3.0]]), chunks=1)
+    with pytest.raises(ValueError, match="X must hold finite numbers"):
+        correlation_graph(X, n_edges=1, client=client)
+
+
+def test_all_pairs_are_not_for_a_cluster(client, table):
+    with pytest.raises(ValueError, match="With a client n_edges must be given"):
+        correlation_graph(table, client=client)
+
+
+def test_data_lost_again_and_again_ends_with_an_error(monkeypatch):
+    def lose(*_):
+        raise CancelledError
+
+    monkeypatch.setattr("walkconv._cluster.PAUSE", 0.0)
+    spread = Spread(None, None)
+    monkeypatch.setattr(spread, "_done_while_there", lose)
+    with pytest.raises(RuntimeError, match="All workers that had the data were lost, 4 times"):
+        list(spread.done(max, range(5)))
+
+
+def test_what_cannot_be_sent_is_sent_again(client, monkeypatch):
+    scatter, failures = client.scatter, [OSError("closed"), OSError("closed again")]
+
+    def fail_first(*arguments, **settings):
+        if failures:
+            raise failures.pop()
+        return scatter(*arguments, **settings)
+
+    monkeypatch.setattr(client, "scatter", fail_first)
+    assert list(Spread(client, 3).done(max, [5])) == [(5, 5)]
+    assert not failures
 
 
 def test_an_error_of_a_worker_is_the_caller_s(client):
-    def work(item):
-        raise ArithmeticError(f"no {item}")
+    def work(content, item):
+        raise ArithmeticError(f"no {content} {item}")
 
-    with pytest.raises(ArithmeticError, match="no 1"):
-        list(done_on_cluster(client, work, [1]))
+    with pytest.raises(ArithmeticError, match="no bread 1"):
+        list(Spread(client, "bread").done(work, [1]))
 
 
 def test_every_item_comes_back_once(client):
     items = [str(number) for number in range(50)]
-    found = dict(done_on_cluster(client, lambda item: 2 * item, items))
-    assert found == {item: item + item for item in items}
-    assert list(done_on_cluster(client, len, [])) == []
+    two = Spread(client, 2)
+    assert dict(two.done(lambda n, item: n * item, items)) == {item: 2 * item for item in items}
+    assert list(two.done(lambda n, item: n * item, [])) == []
 
 
 def test_a_client_and_threads_contradict_each_other(client):
@@ -171,6 +262,8 @@ def test_a_client_and_threads_contradict_each_other(client):
 def test_something_else_than_a_client_is_refused(wrong):
     with pytest.raises(TypeError, match=r"client must be a dask\.distributed\.Client; got"):
         select_neighbors(grid_graph((3, 3)), n_neighbors=2, client=wrong)
+    with pytest.raises(TypeError, match=r"client must be a dask\.distributed\.Client; got"):
+        correlation_graph(np.eye(3), n_edges=1, client=wrong)
 
 
 def test_a_cluster_that_cannot_work_is_refused():

@@ -1,11 +1,13 @@
 """How work is handed to a dask cluster: what all of it needs is sent once, the rest item by item.
 
-dask keeps what was sent on every worker and repeats the tasks of a worker that dies. What was
-sent is lost when the last worker that has it dies; then it is sent again, and only what is not
-finished is repeated.
+It is sent to one worker, and the others fetch it from each other when their first task needs it: a
+broadcast may not end if a worker dies meanwhile (dask/distributed, issue 5704). dask repeats the
+tasks of a worker that dies. What was sent is lost with the last worker that has it; then it is sent
+again, and only what is not finished is repeated.
 """
 
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from itertools import islice
@@ -17,6 +19,8 @@ TASKS_PER_THREAD = 2
 """So many are with the cluster at a time: one that is worked on, and the next."""
 MOST_LOSSES = 3
 """So often in a row, with nothing finished in between, may all workers be lost."""
+PAUSE = 0.5
+"""Seconds after a loss, in which dask notices who else has died."""
 
 
 def check_client(client: Any) -> Any:
@@ -41,62 +45,74 @@ def n_threads_of(client: Any) -> int:
     return max(1, sum(client.nthreads().values()))
 
 
-def done_on_cluster(
-    client: Any, work: Callable[[Any], Any], items: Sequence[Any]
-) -> Iterator[tuple[Any, Any]]:
-    """Yield ``(item, work(item))`` for all items, as they are finished.
+class Spread:
+    """Something that every worker of a cluster has, sent when it is first needed.
 
     Parameters
     ----------
     client : distributed.Client
-        Whose workers do it, one item in each of their threads.
-    work : callable
-        Sent to every worker once, with all that it holds.
-    items : sequence
-        Sent one by one.
+        Of the cluster.
+    content : object
+        What is sent, with all that it holds; it must be possible to pickle.
     """
-    left = list(items)
-    n_losses = 0
-    while left:
-        try:
-            for place, result in _once(client, work, left):
-                item, left[place] = left[place], _FINISHED
-                n_losses = 0
-                yield item, result
-        except CancelledError:
-            n_losses += 1
-            if n_losses > MOST_LOSSES:
-                raise RuntimeError(
-                    f"All workers that had the data were lost {n_losses} times in a row. They may "
-                    "lack memory: give each more of it, or start fewer with fewer threads."
-                ) from None
-        left = [item for item in left if item is not _FINISHED]
+
+    def __init__(self, client: Any, content: Any):
+        self.client, self.content = client, content
+        self._sent = None
+
+    def done(
+        self, work: Callable[[Any, Any], Any], items: Sequence[Any]
+    ) -> Iterator[tuple[Any, Any]]:
+        """Yield ``(item, work(content, item))`` for all items, as they are finished.
+
+        Work and item are sent with each task, so they are small.
+        """
+        left, n_losses = list(items), 0
+        while left:
+            try:
+                for place, result in self._done_while_there(work, left):
+                    item, left[place] = left[place], _FINISHED
+                    n_losses = 0
+                    yield item, result
+            except CancelledError:
+                n_losses += 1
+                if n_losses > MOST_LOSSES:
+                    raise RuntimeError(
+                        f"All workers that had the data were lost, {n_losses} times in a row. "
+                        "They may lack memory: give each more of it, or fewer threads."
+                    ) from None
+                time.sleep(PAUSE)
+            left = [item for item in left if item is not _FINISHED]
+
+    def _done_while_there(self, work: Callable, items: list) -> Iterator[tuple[int, Any]]:
+        """Yield place and result of the items while a worker has the content."""
+        from distributed import as_completed
+
+        sent = self._send()
+        places = iter(range(len(items)))
+        place_of = {}
+
+        def submit_next(n_tasks: int) -> list:
+            tasks = []
+            for place in islice(places, n_tasks):
+                tasks.append(self.client.submit(work, sent, items[place], pure=False))
+                place_of[tasks[-1].key] = place
+            return tasks
+
+        tasks = as_completed(submit_next(TASKS_PER_THREAD * n_threads_of(self.client)))
+        for task in tasks:
+            result = task.result()
+            tasks.update(submit_next(1))
+            yield place_of.pop(task.key), result
+
+    def _send(self) -> Any:
+        """Return the content as a future, sent again if no worker has it any more."""
+        if self._sent is None or self._sent.cancelled():
+            try:
+                self._sent = self.client.scatter([self.content], hash=False)[0]
+            except OSError as error:  # to a worker whose death dask has not noticed yet
+                raise CancelledError from error
+        return self._sent
 
 
 _FINISHED = object()
-
-
-def _once(client: Any, work: Callable, items: list) -> Iterator[tuple[int, Any]]:
-    """Yield place and result of the items while the cluster has what was sent."""
-    from distributed import as_completed
-
-    sent = client.scatter([work], broadcast=True, hash=False)[0]
-    places = iter(range(len(items)))
-    place_of = {}
-
-    def submit_next(n_tasks: int) -> list:
-        tasks = []
-        for place in islice(places, n_tasks):
-            tasks.append(client.submit(_call, sent, items[place], pure=False))
-            place_of[tasks[-1].key] = place
-        return tasks
-
-    tasks = as_completed(submit_next(TASKS_PER_THREAD * n_threads_of(client)))
-    for task in tasks:
-        result = task.result()
-        tasks.update(submit_next(1))
-        yield place_of.pop(task.key), result
-
-
-def _call(work: Callable[[Any], Any], item: Any) -> Any:
-    return work(item)

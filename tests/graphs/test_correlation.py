@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from walkconv import correlation_graph
-from walkconv.graphs import columns, correlation
+from walkconv.graphs import columns, search
 
 
 def as_memmap(X, folder):
@@ -275,17 +275,17 @@ def test_nearly_equal_correlations_are_told_apart(rng, tile_size, noise):
 def test_few_rows_at_once_do_not_change_the_strongest(rng, monkeypatch):
     X = rng.normal(size=(90, 200)).cumsum(axis=1)
     whole = correlation_graph(X, n_edges=4)
-    monkeypatch.setattr(correlation, "CHUNK_BYTES", 8 * 200 * 7)
+    monkeypatch.setattr(search, "CHUNK_BYTES", 8 * 200 * 7)
     monkeypatch.setattr(columns, "CHUNK_BYTES", 8 * 200 * 7)
-    monkeypatch.setattr(correlation, "SINGLE_BYTES", 0)
+    monkeypatch.setattr(search, "SINGLE_BYTES", 0)
     parts = correlation_graph(X, n_edges=4)
     np.testing.assert_array_equal(parts.indices, whole.indices)
     np.testing.assert_allclose(parts.data, whole.data, atol=1e-13)
 
 
 def test_a_lazy_table_is_never_read_whole(rng, monkeypatch):
-    for room in (columns, correlation):
-        monkeypatch.setattr(room, "CHUNK_BYTES", 8 * 20 * 30)
+    for module in (columns, search):
+        monkeypatch.setattr(module, "CHUNK_BYTES", 8 * 20 * 30)
     table = Lazy(rng.normal(size=(300, 60)))
     graph = correlation_graph(table, n_edges=2, tile_size=20)
     assert table.most_read <= 20 * 30

@@ -2,38 +2,27 @@
 
 The matrix is computed in square tiles of columns, each tile from a few thousand rows at a time,
 which are centred and scaled just before they are multiplied. A table may therefore be dense,
-sparse or a memory map: little of it is dense and in double precision at any time.
-
-Where only the strongest are kept, tiles in single precision say who may be among them, in half of
-the time; those few are computed anew in double precision. What a tile can be wrong by is known, so
-a column whose strongest might be others is told from the rest, and all of its correlations are
-computed in double precision. The answer is as if all had been.
+sparse or a memory map: little of it is dense and in double precision at any time. Where only the
+strongest are kept, `search.py` finds them.
 """
 
 import warnings
-from functools import cache, partial
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from walkconv._checks import check_integer, check_table
-from walkconv._threads import available_threads, for_each_range
-from walkconv.graphs.columns import CHUNK_BYTES, Columns
-from walkconv.graphs.strongest import TIE_CELL, Strongest, add_products
+from walkconv._cluster import Spread, check_client
+from walkconv.graphs.columns import Columns, Moments, correlations
+from walkconv.graphs.search import find_strongest
+from walkconv.graphs.strongest import Strongest
 
-ROUNDING = 1e-12
-"""Correlations below this are what rounding leaves of zero: no edge."""
 TILE_COLUMNS = 1024
-SPARE = 8
-"""So many more than the strongest are taken from single precision."""
-NODES_AT_ONCE = 512
-SINGLE_BYTES = 2**29
-"""Standardised columns in single precision that are kept for the next strip of tiles."""
 
 
 def correlation_graph(
-    X: Any, *, n_edges: int | None = None, tile_size: int | None = None
+    X: Any, *, n_edges: int | None = None, tile_size: int | None = None, client: Any = None
 ) -> sp.csr_array:
     """Return the graph of Pearson correlations between the columns of X.
 
@@ -48,6 +37,12 @@ def correlation_graph(
         that are kept in single precision; by default all pairs are kept.
     tile_size : int, optional
         Columns computed at once. It does not change the answer.
+    client : dask.distributed.Client, optional
+        Its workers do the work (extra ``walkconv[dask]``), given `n_edges`; when workers die their
+        part is done again. X is sent to each of them once. Of a dask or zarr array only the recipe
+        is sent, and they read it in parts, so it may be larger than their memory; a memory map is
+        sent whole. The answer is the same bit for bit, given the same kind of processor and the
+        same versions of numpy and numba on all machines.
 
     Returns
     -------
@@ -78,20 +73,30 @@ def correlation_graph(
     tile_size = check_integer(
         TILE_COLUMNS if tile_size is None else tile_size, "tile_size", minimum=1
     )
-    starts = range(0, n_nodes, tile_size)
-    blocks = [Columns(table, start, min(start + tile_size, n_nodes)) for start in starts]
-    is_constant = np.concatenate([block.is_constant for block in blocks])
+    if client is not None:
+        check_client(client)
+        if n_edges is None:
+            raise ValueError("With a client n_edges must be given: all pairs would come back here.")
+    blocks = _blocks(table, tile_size, client)
+    is_constant = np.concatenate([block.moments.is_constant for block in blocks])
     _warn_of_constant_columns(int(is_constant.sum()))
     if n_edges is None:
         return _all_pairs(blocks)
-    strongest, is_sure = Strongest(n_nodes, n_edges), is_constant.copy()
-    if n_nodes > 4 * (n_edges + SPARE):
-        is_sure |= _screen(blocks, strongest)
-    for block in blocks:
-        unsure = np.flatnonzero(~is_sure[block.start : block.stop])
-        if len(unsure):
-            strongest.put(block.start + unsure, _strongest_of(block.some(unsure), blocks, n_edges))
-    return _as_graph(strongest, is_constant)
+    return _as_graph(find_strongest(blocks, n_edges, client), is_constant)
+
+
+def _blocks(table: Any, tile_size: int, client: Any) -> list[Columns]:
+    """Return all columns in blocks; workers read those that are not here for their moments."""
+    n_nodes = table.shape[1]
+    ends = [(start, min(start + tile_size, n_nodes)) for start in range(0, n_nodes, tile_size)]
+    if client is None or isinstance(table, np.ndarray) or sp.issparse(table):
+        return [Columns(table, start, stop) for start, stop in ends]
+    moments = dict(Spread(client, table).done(_moments, ends))
+    return [Columns(table, *place, moments=moments[place]) for place in ends]
+
+
+def _moments(table: Any, ends: tuple[int, int]) -> Moments:
+    return Columns(table, *ends).moments
 
 
 def _as_table(X: Any) -> Any:
@@ -112,92 +117,10 @@ def _all_pairs(blocks: list[Columns]) -> sp.csr_array:
     """Return the graph of all pairs (n_nodes, n_nodes)."""
     strips = []
     for here in blocks:
-        strip = np.hstack([_correlations(here, there) for there in blocks])
-        strip[np.arange(here.n_columns), here.columns] = ~here.is_constant
+        strip = np.hstack([correlations(here, there) for there in blocks])
+        strip[np.arange(here.n_columns), here.columns] = ~here.moments.is_constant
         strips.append(sp.csr_array(strip))
     return sp.csr_array(sp.vstack(strips, format="csr"))
-
-
-def _strongest_of(here: Columns, blocks: list[Columns], n_kept: int) -> Strongest:
-    """Return the strongest correlations of a few columns, all computed in double precision."""
-    strongest = Strongest(here.n_columns, n_kept)
-    for there in blocks:
-        strongest.offer(_correlations(here, there), row=0, column=there.start)
-    return strongest
-
-
-def _correlations(here: Columns, there: Columns) -> np.ndarray:
-    """Return the correlations (n_here, n_there) of columns; 0 for a column with itself."""
-    tile = np.zeros((here.n_columns, there.n_columns))
-    for start in range(0, here.n_rows, there.rows_at_once):
-        stop = start + there.rows_at_once
-        rows = here.standardised(start, stop)
-        tile += rows.T @ (rows if there is here else there.standardised(start, stop))
-    tile[here.columns[:, None] == there.columns] = 0.0
-    return _without_rounding(tile)
-
-
-def _without_rounding(correlation: np.ndarray) -> np.ndarray:
-    correlation[np.abs(correlation) < ROUNDING] = 0.0
-    return np.clip(correlation, -1.0, 1.0, out=correlation)
-
-
-def _screen(blocks: list[Columns], strongest: Strongest) -> np.ndarray:
-    """Fill in the strongest that single precision can tell; return which columns (n_nodes,) are.
-
-    A product of standardised columns in single precision, of m rows added in any order, is wrong by
-    at most ``m u / (1 - m u)`` with u = 2^-24, and m a little larger for rounding the columns
-    themselves: the absolute products of two columns of length 1 add to 1 at most. Where the last of
-    the strongest is farther than that from all that were not looked at, it is sure.
-    """
-    candidates, error = _candidates(blocks, strongest.column.shape[1] + SPARE)
-    strongest.rank(candidates.column, _products(blocks, candidates.column))
-    others = np.abs(candidates.value[:, -1]) + error + 2 * TIE_CELL
-    return np.abs(strongest.value[:, -1]) > others
-
-
-def _candidates(blocks: list[Columns], n_kept: int) -> tuple[Strongest, float]:
-    """Return the strongest in single precision, and how wrong a correlation may be."""
-    n_rows, n_nodes, rows_at_once = blocks[0].n_rows, blocks[-1].stop, blocks[0].rows_at_once
-    read = _single
-    if 4 * n_rows * n_nodes <= SINGLE_BYTES:
-        read = cache(_single)
-    strongest = Strongest(n_nodes, n_kept)
-    for place, here in enumerate(blocks):
-        for there in blocks[place:]:
-            tile = read(here, 0, rows_at_once).T @ read(there, 0, rows_at_once)
-            for start in range(rows_at_once, n_rows, rows_at_once):
-                stop = start + rows_at_once
-                tile += read(here, start, stop).T @ read(there, start, stop)
-            if there is here:
-                np.fill_diagonal(tile, 0.0)
-            strongest.offer(tile, row=here.start, column=there.start, both=there is not here)
-    n_chunks = -(-n_rows // rows_at_once)
-    rounding = (min(n_rows, rows_at_once) + n_chunks + 8) * 2.0**-24
-    return strongest, rounding / (1.0 - rounding) if rounding < 1 else np.inf
-
-
-def _single(block: Columns, start: int, stop: int) -> np.ndarray:
-    return block.standardised(start, stop).astype(np.float32)
-
-
-def _products(blocks: list[Columns], column: np.ndarray) -> np.ndarray:
-    """Return the correlation of every column with each of its own `column` (n_nodes, n_others)."""
-    n_rows, n_nodes = blocks[0].n_rows, len(column)
-    rows_at_once = 4 * min(-(-n_rows // 4), max(1, CHUNK_BYTES // (32 * n_nodes)))
-    value = np.zeros(column.shape)
-    for start in range(0, n_rows, rows_at_once):
-        rows = np.zeros((n_nodes, rows_at_once))
-
-        def read(first: int, last: int, rows: np.ndarray = rows, start: int = start) -> None:
-            for block in blocks[first:last]:
-                some = block.standardised(start, start + rows_at_once)
-                rows[block.start : block.stop, : len(some)] = some.T
-
-        for_each_range(len(blocks), 1, available_threads(), read)
-        add = partial(add_products, rows, column, value)
-        for_each_range(n_nodes, NODES_AT_ONCE, available_threads(), add)
-    return _without_rounding(value)
 
 
 def _as_graph(strongest: Strongest, is_constant: np.ndarray) -> sp.csr_array:

@@ -6,6 +6,7 @@ from walkconv._compiled import compiled
 
 TIE_CELL = 2.0**-30
 """Correlations are compared in units of this, so that the order of adding decides no tie."""
+MERGED_AT_ONCE = 2**12
 TINY = float(np.finfo(np.float32).tiny)
 TOGETHER = 64
 """Entries of a tile that are compared before any is looked at."""
@@ -45,61 +46,77 @@ class Strongest:
         self.column = np.full((n_rows, n_kept), -1)
         self.value = np.zeros((n_rows, n_kept))
 
-    def offer(self, tile: np.ndarray, *, row: int, column: int, both: bool = False) -> None:
-        """Take a tile into account, whose first entry belongs to `row` and `column`.
+    def offer(self, tile: np.ndarray, *, row: int, column: int) -> None:
+        """Take a tile into account, whose first entry is of `row` and `column`.
 
-        Zeros are no correlations. With `both` its mirror image counts too: what a row has with a
-        column the column has with the row.
+        Zeros are no correlations.
         """
-        of_rows = _last(self.cell[row : row + tile.shape[0], -1]).astype(tile.dtype)
-        of_columns = np.full(tile.shape[1], np.inf, dtype=tile.dtype)
-        if both:
-            of_columns = _last(self.cell[column : column + tile.shape[1], -1]).astype(tile.dtype)
-        _insert(tile, (of_rows, of_columns), row, column, (self.cell, self.column, self.value))
+        n_rows, n_columns = tile.shape
+        least = self._last(row, n_rows), np.full(n_columns, np.inf)
+        self._insert(tile, least, row, column)
 
-    def rank(self, column: np.ndarray, value: np.ndarray) -> None:
-        """Take the best of known correlations (n_rows, n_others); column -1 is none."""
+    def offer_mirrored(self, tile: np.ndarray, *, row: int, column: int) -> None:
+        """Do the same with the mirror image of a tile, whose first entry is of `row` and `column`.
+
+        What a row has with a column the column has with the row.
+        """
+        n_rows, n_columns = tile.shape
+        least = np.full(n_rows, np.inf), self._last(row, n_columns)
+        self._insert(tile, least, column, row)
+
+    def _last(self, row: int, n_rows: int) -> np.ndarray:
+        return _limit(self.cell[row : row + n_rows, -1])
+
+    def _insert(self, tile: np.ndarray, least: tuple, row: int, column: int) -> None:
+        of_rows, of_columns = (limit.astype(tile.dtype) for limit in least)
+        best = self.cell, self.column, self.value
+        _insert(tile, of_rows, of_columns, row, column, best)
+
+    def rank(self, rows: np.ndarray, column: np.ndarray, value: np.ndarray) -> None:
+        """Let rows have the best of known correlations (n_rows, n_others); column -1 is none."""
         cell = np.where(column < 0, -1, np.rint(np.abs(value) / TIE_CELL)).astype(np.int64)
         order = np.lexsort((column, -cell), axis=1)[:, : self.cell.shape[1]]
         for mine, offered in ((self.cell, cell), (self.column, column), (self.value, value)):
-            mine[:] = np.take_along_axis(offered, order, axis=1)
+            mine[rows] = np.take_along_axis(offered, order, axis=1)
 
-    def put(self, rows: np.ndarray, other: "Strongest") -> None:
-        """Take the best of the given rows (n_others,) from another that keeps as many."""
-        self.cell[rows] = other.cell
-        self.column[rows] = other.column
-        self.value[rows] = other.value
+    def merge(self, row: int, column: np.ndarray, value: np.ndarray) -> None:
+        """Take known correlations (n_rows, n_others) of the rows from `row` on into account."""
+        for start in range(0, len(column), MERGED_AT_ONCE):
+            part = slice(start, start + MERGED_AT_ONCE)
+            rows = np.arange(row, row + len(column))[part]
+            columns = np.hstack([self.column[rows], column[part]])
+            self.rank(rows, columns, np.hstack([self.value[rows], value[part]]))
 
 
 @compiled
-def add_products(rows, column, value, start, stop):
-    """Add to `value` (n_nodes, n_others) the products of nodes start to stop with their `column`.
+def add_products(rows, nodes, column, value, start, stop):
+    """Add to `value` (n, n_others) the products of `nodes` (n,) with their own `column`.
 
-    `rows` (n_nodes, m) holds some rows of the table, transposed, m a multiple of four for the
-    sake of the processor; a column of -1 is none.
+    It does so from `start` to `stop`. `rows` (n_nodes, m) holds some rows of the table, transposed,
+    m a multiple of four for the sake of the processor; a column of -1 is none.
     """
-    for node in range(start, stop):
+    for which in range(start, stop):
         for place in range(column.shape[1]):
-            other = column[node, place]
+            other = column[which, place]
             if other >= 0:
-                mine, its = rows[node], rows[other]
+                mine, its = rows[nodes[which]], rows[other]
                 a = b = c = d = 0.0
                 for r in range(0, len(mine), 4):
                     a += mine[r] * its[r]
                     b += mine[r + 1] * its[r + 1]
                     c += mine[r + 2] * its[r + 2]
                     d += mine[r + 3] * its[r + 3]
-                value[node, place] += (a + b) + (c + d)
+                value[which, place] += (a + b) + (c + d)
 
 
 @compiled
-def _last(cell):
+def _limit(cell):
     """Return what has the given cell at least."""
     return np.maximum((cell - 0.5) * TIE_CELL, TINY)
 
 
 @compiled
-def _insert(tile, least, row, column, best):
+def _insert(tile, of_rows, of_columns, row, column, best):
     """Put entries of a tile in their places, those at least as strong as the last of the best.
 
     Most are not. Some neighbouring entries at a time are compared without a branch between them,
@@ -108,14 +125,13 @@ def _insert(tile, least, row, column, best):
     Parameters
     ----------
     tile : array of shape (n_rows, n_columns)
-    least : tuple of arrays of shape (n_rows,) and (n_columns,)
-        What the rows and the columns ask for; overwritten.
+    of_rows, of_columns : arrays of shape (n_rows,) and (n_columns,)
+        What the rows and the columns ask for; overwritten. Infinite where nothing is wanted.
     row, column : int
         Whom the first entry belongs to.
     best : tuple
         Cells, columns and values of all.
     """
-    of_rows, of_columns = least
     n_rows, n_columns = tile.shape
     for here in range(n_rows):
         for start in range(0, n_columns, TOGETHER):
@@ -128,9 +144,9 @@ def _insert(tile, least, row, column, best):
             for there in range(start, stop):
                 value = tile[here, there]
                 if abs(value) >= of_rows[here]:
-                    of_rows[here] = _last(_put(value, row + here, column + there, best))
+                    of_rows[here] = _limit(_put(value, row + here, column + there, best))
                 if abs(value) >= of_columns[there]:
-                    of_columns[there] = _last(_put(value, column + there, row + here, best))
+                    of_columns[there] = _limit(_put(value, column + there, row + here, best))
 
 
 @compiled

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-from walkconv._cluster import done_on_cluster, n_threads_of
+from walkconv._cluster import Spread, n_threads_of
 from walkconv._threads import done_in_threads, for_each_range
 from walkconv.walks.block_file import BlockFile
 from walkconv.walks.ties import TieRule
@@ -112,7 +112,7 @@ class Plan:
         blocks = [rows[start : start + size] for start in range(0, len(rows), size)]
         if self.client is None:
             return done_in_threads(work, blocks, n_threads)
-        return done_on_cluster(self.client, work, blocks)
+        return Spread(self.client, work).done(_work_on, blocks)
 
     def for_each_block(self, n_rows: int, work: Callable[[int, int], None]) -> None:
         """Call ``work(start, stop)`` for blocks that cover all rows, in threads of this process."""
@@ -123,3 +123,7 @@ class Plan:
         if self.block_size is not None:
             return self.block_size
         return min(most_rows, max(FEWEST_ROWS, -(-n_rows // (BLOCKS_PER_THREAD * n_threads))))
+
+
+def _work_on(work: Callable[[np.ndarray], Any], rows: np.ndarray) -> Any:
+    return work(rows)
