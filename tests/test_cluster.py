@@ -4,6 +4,7 @@ import os
 import signal
 import time
 from concurrent.futures import CancelledError
+from contextlib import contextmanager
 
 import dask.array as da
 import numpy as np
@@ -16,12 +17,32 @@ from walkconv._cluster import Spread, check_client
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture(scope="module")
-def client():
+@contextmanager
+def two_workers():
     from distributed import Client, LocalCluster
 
     settings = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
     with LocalCluster(processes=True, **settings) as cluster, Client(cluster) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def client():
+    with two_workers() as client:
+        yield client
+
+
+@pytest.fixture
+def mortals():
+    """A cluster of its own for a test that kills workers: dask may give up those that died.
+
+    Both would be restarted now: while they start they would not.
+    """
+    with two_workers() as client:
+        patience = time.monotonic() + 60
+        while any(nanny.status.name != "running" for nanny in client.cluster.workers.values()):
+            assert time.monotonic() < patience
+            time.sleep(0.05)
         yield client
 
 
@@ -97,15 +118,6 @@ def count_scattered(client, monkeypatch):
     return counted
 
 
-def wait_for_workers(client):
-    """Wait until both workers are there and would be restarted: while they start they would not."""
-    client.wait_for_workers(2, timeout=60)
-    patience = time.monotonic() + 60
-    while any(nanny.status.name != "running" for nanny in client.cluster.workers.values()):
-        assert time.monotonic() < patience
-        time.sleep(0.05)
-
-
 def killer(pids):
     """Return a function that kills these processes and its own, which comes last.
 
@@ -120,13 +132,17 @@ def killer(pids):
 
 
 def die_once(client, monkeypatch, marker, others=()):
-    """Let the third task that starts kill its worker, and others: the rest is for their heirs."""
-    kill, submit = killer(others), client.submit
+    """Let the third task that starts kill its worker, and others: the rest is for their heirs.
+
+    The file `marker` is there afterwards.
+    """
+    kill, submit, started = killer(others), client.submit, marker.with_suffix(".started")
 
     def perhaps_die(work, *arguments):
-        with marker.open("a") as file:
+        with started.open("a") as file:
             file.write(".")
-        if marker.stat().st_size == 3:
+        if started.stat().st_size >= 3 and not marker.exists():
+            marker.touch()
             kill()
         return work(*arguments)
 
@@ -137,18 +153,19 @@ def die_once(client, monkeypatch, marker, others=()):
 
 
 @pytest.mark.parametrize("n_victims", [1, 2])
-def test_neighbors_survive_the_death_of_workers(client, crowd, tmp_path, monkeypatch, n_victims):
-    wait_for_workers(client)
+def test_neighbors_survive_the_death_of_workers(mortals, crowd, tmp_path, monkeypatch, n_victims):
     settings = {"n_neighbors": 9, "n_steps": 3, "block_size": 100}
     expected = select_neighbors(crowd, **settings)
-    pids = set(client.run(os.getpid).values())
-    counted = count_scattered(client, monkeypatch)
-    die_once(client, monkeypatch, tmp_path / "started", pids if n_victims == 2 else ())
+    pids = set(mortals.run(os.getpid).values())
+    counted = count_scattered(mortals, monkeypatch)
+    die_once(mortals, monkeypatch, tmp_path / "died", pids if n_victims == 2 else ())
     checkpoint = tmp_path / "rows"
-    assert_same(select_neighbors(crowd, client=client, checkpoint=checkpoint, **settings), expected)
+    assert_same(
+        select_neighbors(crowd, client=mortals, checkpoint=checkpoint, **settings), expected
+    )
+    assert (tmp_path / "died").exists()
     assert len(counted) >= n_victims  # the graph is sent again when nobody has it any more
-    wait_for_workers(client)
-    assert len(pids & set(client.run(os.getpid).values())) == 2 - n_victims
+    assert len(pids & set(mortals.run(os.getpid).values())) == 2 - n_victims
     monkeypatch.undo()
     assert_same(select_neighbors(crowd, checkpoint=checkpoint, **settings), expected)
 
@@ -194,13 +211,12 @@ def test_workers_find_the_same_without_screening_and_in_one_group(client, table,
 
 @pytest.mark.filterwarnings("ignore:3 constant column")
 @pytest.mark.parametrize("form", ["array", "lazy"])
-def test_correlations_survive_the_death_of_all_workers(client, table, form, tmp_path, monkeypatch):
-    wait_for_workers(client)
+def test_correlations_survive_the_death_of_all_workers(mortals, table, form, tmp_path, monkeypatch):
     expected = correlation_graph(table, n_edges=3, tile_size=16)
-    die_once(client, monkeypatch, tmp_path / "started", client.run(os.getpid).values())
-    X = FORMS[form](table, client)
-    assert_same_graph(correlation_graph(X, n_edges=3, tile_size=16, client=client), expected)
-    wait_for_workers(client)
+    die_once(mortals, monkeypatch, tmp_path / "died", mortals.run(os.getpid).values())
+    X = FORMS[form](table, mortals)
+    assert_same_graph(correlation_graph(X, n_edges=3, tile_size=16, client=mortals), expected)
+    assert (tmp_path / "died").exists()
 
 
 def test_a_table_with_a_gap_is_refused_by_the_worker_that_finds_it(client):
