@@ -41,13 +41,18 @@ def run_together():
     def run(*arguments, n_processes=2, **streams):
         command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
         command += ["--nproc-per-node", n_processes, *arguments]
-        return subprocess.run(
+        process = subprocess.Popen(
             [str(word) for word in command],
             env={**os.environ, "OMP_NUM_THREADS": "1"},
             text=True,
-            timeout=300,
-            check=False,
-            **(streams or {"capture_output": True}),
+            **(streams or {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}),
         )
+        try:
+            said = process.communicate(timeout=300)
+        except BaseException:
+            process.terminate()  # and it ends the others
+            process.wait(timeout=60)
+            raise
+        return subprocess.CompletedProcess(process.args, process.returncode, *said)
 
     return run

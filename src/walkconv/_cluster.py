@@ -110,6 +110,11 @@ class Spread:
         if self._sent is None or self._sent.cancelled():
             try:
                 self._sent = self.client.scatter([self.content], hash=False)[0]
+            except TimeoutError:
+                raise RuntimeError(
+                    "The cluster has no workers any more that could take the data. "
+                    "Start some, and call again."
+                ) from None
             except OSError as error:  # to a worker whose death dask has not noticed yet
                 raise CancelledError from error
         return self._sent

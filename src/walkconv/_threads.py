@@ -3,11 +3,7 @@
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from functools import cache
-from threading import Lock
 from typing import Any
-
-from threadpoolctl import ThreadpoolController
 
 
 def available_threads() -> int:
@@ -44,34 +40,3 @@ def for_each_range(
 
     for _ in done_in_threads(work_on, range(0, n_items, size), n_threads):
         pass
-
-
-class OneThread:
-    """A context in which numpy's matrix products use one thread.
-
-    Their number changes how a product is rounded; where the work is in threads already, products
-    need no more. The limit is one of the process, so the last to leave lifts it.
-    """
-
-    def __init__(self) -> None:
-        self._lock, self._n_inside, self._limit = Lock(), 0, None
-
-    def __enter__(self) -> None:
-        with self._lock:
-            if self._n_inside == 0:
-                self._limit = _libraries().limit(limits=1, user_api="blas")
-            self._n_inside += 1
-
-    def __exit__(self, *_: object) -> None:
-        with self._lock:
-            self._n_inside -= 1
-            if self._n_inside == 0 and self._limit is not None:
-                self._limit.restore_original_limits()
-
-
-@cache
-def _libraries() -> ThreadpoolController:
-    return ThreadpoolController()
-
-
-products_in_one_thread = OneThread()

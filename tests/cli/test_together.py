@@ -36,7 +36,7 @@ def test_two_processes_have_one_bar_one_message_and_one_model(run, run_together,
     ours, theirs = os.openpty()
     termios.tcsetwinsize(theirs, (24, 120))
     chunks = []
-    reader = threading.Thread(target=read_all, args=(ours, chunks))
+    reader = threading.Thread(target=read_all, args=(ours, chunks), daemon=True)
     reader.start()
     command = ["fit", data, "--target", "y", "-o", together, "--checkpoint", checkpoint, *FIT]
     done = run_together("-m", "walkconv", *command, stdout=theirs, stderr=theirs)

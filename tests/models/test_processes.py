@@ -19,7 +19,6 @@ from walkconv.models.processes import (
     Processes,
     current_processes,
     join_processes,
-    processes_around,
 )
 from walkconv.models.scaling import learn_scaling
 from walkconv.models.table import Table
@@ -125,13 +124,19 @@ def check_the_first_makes_it_for_all(processes):
     assert made["array"].tolist() == [0, 1, 2]
 
 
+def check_an_error_of_the_first_is_an_error_of_all(processes):
+    def fail():
+        raise FileNotFoundError(f"nothing at {processes.rank}")
+
+    with pytest.raises(FileNotFoundError, match="nothing at 0"):
+        processes.from_first(fail)
+    assert processes.from_first(lambda: processes.rank) == 0  # and all are together still
+
+
 def check_differences_are_refused(processes):
     processes.refuse_differences({"a": 1, "data: X": "digest"})
     given = {"a": 1, "data: X": "one" if processes.rank == 2 else "another"}
-    if processes.rank == 2:
-        with pytest.raises(ValueError, match="settings; X of process 2 is not that of process 0"):
-            processes.refuse_differences(given)
-    else:
+    with pytest.raises(ValueError, match="settings; X of process 2 is not that of process 0"):
         processes.refuse_differences(given)
 
 
@@ -167,7 +172,7 @@ class Rowwise(nn.Sequential):
 
 
 def check_a_block_inside_a_block_joins_the_same(processes):
-    assert processes == processes_around() == current_processes()
+    assert processes == current_processes()
     assert processes.size == 3
     with join_processes() as again:
         assert again == processes

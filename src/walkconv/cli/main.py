@@ -18,7 +18,7 @@ from typer.main import get_command
 from walkconv.cli.fit import fit
 from walkconv.cli.info import info
 from walkconv.cli.neighbors import neighbors
-from walkconv.cli.one_voice import one_voice
+from walkconv.cli.one_voice import INTERRUPTED, one_voice
 from walkconv.cli.predict import predict
 
 app = typer.Typer(
@@ -46,7 +46,7 @@ def _run(arguments: Sequence[str] | None) -> NoReturn:
     try:
         get_command(app)(args=arguments, prog_name="walkconv")
     except KeyboardInterrupt:
-        sys.exit(130)
+        sys.exit(INTERRUPTED)
     except Exception as error:
         if is_debug:
             traceback.print_exc()

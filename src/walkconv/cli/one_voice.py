@@ -5,12 +5,14 @@ What they have to say is kept, and said only where one of them fails and the fir
 """
 
 import io
-import os
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 
+from walkconv._launched import launched
+
+INTERRUPTED = 130
 GRACE = 10.0
 """Seconds in which the first process may fail too: then ``torchrun`` ends the others."""
 
@@ -18,7 +20,7 @@ GRACE = 10.0
 @contextmanager
 def one_voice() -> Iterator[None]:
     """Keep silent inside unless this process speaks for all, or ends alone with an error."""
-    rank = int(os.environ.get("RANK", "0")) if "MASTER_ADDR" in os.environ else 0
+    rank, _ = launched()
     if rank == 0:
         yield
         return
@@ -27,7 +29,7 @@ def one_voice() -> Iterator[None]:
         with redirect_stdout(said), redirect_stderr(said):
             yield
     except SystemExit as end:
-        if end.code:
+        if end.code and end.code != INTERRUPTED:
             time.sleep(GRACE)
             lines = said.getvalue().splitlines()
             sys.stderr.write("".join(f"process {rank}: {line}\n" for line in lines))

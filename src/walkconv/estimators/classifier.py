@@ -30,9 +30,9 @@ class GraphCNNClassifier(ClassifierMixin, GraphCNN):
         How the columns are related, "correlation" by default: learned in `fit` from the training
         rows (`correlation_graph`, `knn_graph`, `heat_kernel_graph`, `supervised_graph`), or
         known, in any form `as_graph` takes. Where both the graph and X have names, they are
-        matched. Of more than 4,096 columns only the strongest edges of each are kept: 128, or as
-        many as there are neighbours where nothing else of the graph is used. Unused, and None
-        will do, without C and P layers.
+        matched. Of more than 4,096 columns a learned graph keeps only some edges of each: 128, or
+        the strongest correlations, as many as there are neighbours, where nothing else is used.
+        Unused, and None will do, without C and P layers.
     n_neighbors : int, default 9
         Neighbours of each column, itself included: the paper's p. All columns where there are
         fewer.

@@ -56,11 +56,15 @@ def learn_columns(model: Any, rows: Rows, settings: Settings, seed: int) -> None
 
 
 def _is_ranked_at_once(model: Any, settings: Settings) -> bool:
-    """Tell whether nothing is used of the graph but who the strongest edges of a column lead to."""
+    """Tell whether nothing is used of the graph but whom a column is most correlated with.
+
+    Other learners keep the nearest columns, which need not have the largest weights.
+    """
     pools = any(isinstance(layer, Pooling) for layer in settings.layers)
     ties = model.ties if isinstance(model.ties, str) else "position"
-    used = (model.n_steps, model.order, ties, model.weighting)
-    return not pools and used == (1, "visits", "index", "rank")
+    graph = model.graph if isinstance(model.graph, str) else "known"
+    used = (graph, model.n_steps, model.order, ties, model.weighting)
+    return not pools and used == ("correlation", 1, "visits", "index", "rank")
 
 
 def in_column_order(values: Any, names: Any, what: str) -> Any:

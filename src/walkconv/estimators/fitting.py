@@ -113,7 +113,9 @@ def _open_checkpoint(
     if not is_wanted and processes.size == 1:
         return None
     identity = identify(model, rows, validation)
-    processes.refuse_differences(identity)
+    processes.refuse_differences(
+        identity | {"checkpoint": is_wanted, "warm_start": model.warm_start}
+    )
     return Checkpoint(model.checkpoint, identity, seed, processes) if is_wanted else None
 
 

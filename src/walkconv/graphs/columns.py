@@ -133,8 +133,9 @@ class Columns:
 def correlations(here: Columns, there: Columns) -> np.ndarray:
     """Return the correlations (n_here, n_there) of columns; 0 for a column with itself."""
     tile = np.zeros((here.n_columns, there.n_columns))
-    for start in range(0, here.n_rows, there.rows_at_once):
-        stop = start + there.rows_at_once
+    rows_at_once = min(here.rows_at_once, there.rows_at_once)
+    for start in range(0, here.n_rows, rows_at_once):
+        stop = start + rows_at_once
         rows = here.standardised(start, stop)
         tile += rows.T @ (rows if there is here else there.standardised(start, stop))
     tile[here.columns[:, None] == there.columns] = 0.0

@@ -17,8 +17,9 @@ import torch.distributed as dist
 from torch import Tensor
 from torch.nn import Parameter
 
+from walkconv._launched import launched
+
 T = TypeVar("T")
-ENVIRONMENT = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 
 
 @dataclass(frozen=True)
@@ -77,22 +78,35 @@ class Processes:
             gradient.copy_(total.view_as(gradient))
 
     def from_first(self, make: Callable[[], T]) -> T:
-        """Return what the first process makes; the others wait for it and make nothing."""
+        """Return what the first process makes; the others wait for it and make nothing.
+
+        If it cannot, its error is raised in all of them.
+        """
         if self.size == 1:
             return make()
-        box = [make() if self.is_first else None]
+        box: list[Any] = [_outcome(make) if self.is_first else None]
         dist.broadcast_object_list(box)
-        return box[0]  # pyright: ignore[reportReturnType]
+        value, error = box[0]
+        if error is not None:
+            raise error
+        return value
 
     def refuse_differences(self, given: dict[str, Any]) -> None:
-        """Refuse plain values by name, or digests, that are not those of the first process."""
+        """Refuse plain values by name, or digests, that are not those of the first process.
+
+        All processes raise the same error.
+        """
+        if self.size == 1:
+            return
         theirs = self.from_first(lambda: given)
-        for name in sorted({*theirs, *given}):
-            if theirs.get(name) != given.get(name):
+        names = [n for n in sorted({*theirs, *given}) if theirs.get(n) != given.get(n)]
+        found: list[Any] = [None] * self.size
+        dist.all_gather_object(found, names[:1])
+        for rank, different in enumerate(found):
+            for name in different:
                 raise ValueError(
                     "Processes that train together must be given the same data and settings; "
-                    f"{name.removeprefix('data: ')} of process {self.rank} is not that of "
-                    "process 0."
+                    f"{name.removeprefix('data: ')} of process {rank} is not that of process 0."
                 )
 
 
@@ -103,13 +117,6 @@ _CURRENT: ContextVar[Processes] = ContextVar("processes", default=ALONE)
 def current_processes() -> Processes:
     """Return the processes that were joined in this context, or this one alone."""
     return _CURRENT.get()
-
-
-def processes_around() -> Processes:
-    """Return the processes that a launcher such as ``torchrun`` has started this one with."""
-    if not all(name in os.environ for name in ENVIRONMENT):
-        return ALONE
-    return Processes(int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]))
 
 
 @contextmanager
@@ -140,7 +147,7 @@ def join_processes() -> Iterator[Processes]:
     (True, 1)
     """
     is_there = dist.is_available() and dist.is_initialized()
-    is_ours = not is_there and processes_around().size > 1
+    is_ours = not is_there and launched()[1] > 1
     if is_ours:
         _start_group()
     try:
@@ -155,8 +162,16 @@ def join_processes() -> Iterator[Processes]:
             dist.destroy_process_group()
 
 
+def _outcome(make: Callable[[], T]) -> tuple[T | None, Exception | None]:
+    try:
+        return make(), None
+    except Exception as error:
+        return None, error
+
+
 def _start_group() -> None:
-    has_gpus = torch.cuda.is_available()
-    if has_gpus:  # a process each, in order of their numbers on this machine
-        torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
+    place = int(os.environ.get("LOCAL_RANK", "0"))  # of this process on its machine
+    has_gpus = place < torch.cuda.device_count()
+    if has_gpus:
+        torch.cuda.set_device(place)
     dist.init_process_group("cpu:gloo,cuda:nccl" if has_gpus else "gloo")

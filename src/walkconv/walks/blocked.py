@@ -5,7 +5,6 @@ from functools import partial
 import numpy as np
 import scipy.sparse as sp
 
-from walkconv._threads import products_in_one_thread
 from walkconv.walks.loops import rank_rows
 from walkconv.walks.plan import Plan
 from walkconv.walks.transition import sparse_transition
@@ -36,10 +35,9 @@ def _walk_block(
     chance = np.zeros((len(rows), step.shape[0]))
     chance[np.arange(len(rows)), rows] = 1.0
     visits = chance.copy()
-    with products_in_one_thread:
-        for k in range(plan.n_steps):
-            chance = sparse_step[rows].toarray() if k == 0 else chance @ step
-            visits += chance
+    for k in range(plan.n_steps):
+        chance = sparse_step[rows].toarray() if k == 0 else chance @ step
+        visits += chance
     index, best = plan.empty(len(rows))
     rank_rows(rows, visits, plan.tie_fields, index, best)
     return index, best

@@ -91,8 +91,8 @@ def select_neighbors(
     client : dask.distributed.Client, optional
         Its workers walk in place of the threads (extra ``walkconv[dask]``). The graph is sent to
         each of them once, and blocks of rows are the tasks; when workers die their rows are done
-        again. Index, visits and sign are the same bit for bit, given the same kind of processor
-        and the same versions of numpy and numba on all machines.
+        again. Index and sign are the same; so are visits, bit for bit with the sparse engine, given
+        the same kind of processor and the same versions of numba, up to rounding with the others.
 
     Returns
     -------
