@@ -1,6 +1,7 @@
 """``torchrun -m walkconv fit``: one bar, one message of each kind, one model file."""
 
 import os
+import sys
 import termios
 import threading
 
@@ -73,8 +74,9 @@ def test_an_error_at_the_door_is_said_once(run_together, tmp_path):
 @pytest.fixture
 def second(monkeypatch):
     """Let this process be the second of two that need not wait for the first."""
-    monkeypatch.setenv("RANK", "1")
-    monkeypatch.setenv("MASTER_ADDR", "127.0.0.1")
+    launched = {"RANK": 1, "WORLD_SIZE": 2, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": 1}
+    for name, value in launched.items():
+        monkeypatch.setenv(name, str(value))
     monkeypatch.setattr("walkconv.cli.one_voice.GRACE", 0)
 
 
@@ -104,6 +106,17 @@ def test_a_rank_without_a_launcher_silences_nobody(capsys, monkeypatch):
     with one_voice():
         print("heard")
     assert capsys.readouterr().out == "heard\n"
+
+
+@pytest.mark.usefixtures("second")
+def test_an_interrupt_is_no_failure_to_be_heard(capsys):
+    def be_interrupted():
+        print("half done")
+        sys.exit(130)
+
+    with pytest.raises(SystemExit), one_voice():
+        be_interrupted()
+    assert capsys.readouterr() == ("", "")
 
 
 def test_checkpoint_and_model_must_be_two_files(run, data, tmp_path):
