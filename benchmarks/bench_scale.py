@@ -19,7 +19,8 @@ import numpy as np
 import scipy.sparse as sp
 import scipy_rows
 from machine import provenance
-from scale_graphs import FILES, random_graph, real_graph
+from scale_dask import GRAPHS, measure_dask
+from scale_graphs import FILES, random_graph, real_graphs
 from scale_page import RESULTS, write_page
 from scale_processes import N_ROWS, measure_processes
 from scale_tables import measure_tables
@@ -33,7 +34,6 @@ SAMPLE = {2: 8192, 3: 2048}
 TURNS = 3
 MEAN_DEGREE, GROWTH_STEPS = 10, 2
 SIZES = (100_000, 1_000_000, 10_000_000)
-N_WORKERS = 2
 
 
 def warm_up() -> None:
@@ -47,11 +47,7 @@ def measure_selection(names: list[str]) -> list[dict]:
     """Time whole selections of real graphs, and scipy on some of their rows."""
     warm_up()
     rows = []
-    for name in names:
-        graph = real_graph(name)
-        if graph is None:
-            print(f"  {name}: not found; set WALKCONV_DATA")
-            continue
+    for name, graph in real_graphs(names):
         for n_steps in SAMPLE:
             rows.append({"graph": name, **compare(graph, n_steps)})
             print(
@@ -130,64 +126,13 @@ def measure_size(n_nodes: int) -> dict:
     }
 
 
-def measure_dask(names: list[str]) -> list[dict]:
-    """Time selections by worker processes of one thread beside as many threads, by turns."""
-    from distributed import Client, LocalCluster
-
-    warm_up()
-    rows = []
-    with (
-        LocalCluster(n_workers=N_WORKERS, threads_per_worker=1, dashboard_address=":0") as cluster,
-        Client(cluster) as client,
-    ):
-        client.run(warm_up)
-        for name in names:
-            graph = real_graph(name)
-            if graph is None:
-                print(f"  {name}: not found; set WALKCONV_DATA")
-                continue
-            for n_steps in SAMPLE:
-                rows.append({"graph": name, **compare_dask(graph, n_steps, client)})
-                print(
-                    "  {graph:12} k = {n_steps}   threads {seconds:7.2f} s   workers "
-                    "{dask_seconds:7.2f} s   overhead {overhead:4.0%}   same: {same}".format(
-                        **rows[-1]
-                    )
-                )
-    return rows
-
-
-def compare_dask(graph: sp.csr_array, n_steps: int, client) -> dict:
-    """Time threads and workers by turns, sending the graph included, and compare the answers."""
-    settings = {"n_neighbors": N_NEIGHBORS, "n_steps": n_steps}
-    times = []
-    for _ in range(TURNS):
-        start = time.perf_counter()
-        expected = wc.select_neighbors(graph, n_threads=N_WORKERS, **settings)
-        middle = time.perf_counter()
-        found = wc.select_neighbors(graph, client=client, **settings)
-        times.append((middle - start, time.perf_counter() - middle))
-    seconds, dask_seconds = (statistics.median(turns) for turns in zip(*times, strict=True))
-    return {
-        "n_nodes": graph.shape[0],
-        "n_steps": n_steps,
-        "n_workers": N_WORKERS,
-        "seconds": seconds,
-        "dask_seconds": dask_seconds,
-        "overhead": dask_seconds / seconds - 1,
-        "same": np.array_equal(found.index, expected.index)
-        and np.array_equal(found.visits, expected.visits)
-        and np.array_equal(found.sign, expected.sign),
-    }
-
-
 def main() -> None:
     """Measure what was asked for and write it beside what was measured before."""
     parser = argparse.ArgumentParser(description=__doc__)
     parts = ["selection", "growth", "dask", "tables", "processes"]
     parser.add_argument("parts", nargs="*", default=parts, metavar="|".join(parts))
     parser.add_argument("--graphs", nargs="*", default=list(FILES), help="of the selection")
-    parser.add_argument("--dask-graphs", nargs="*", default=["cnr-2000"], help="of the workers")
+    parser.add_argument("--dask-graphs", nargs="*", default=GRAPHS, help="of the workers")
     parser.add_argument("--sizes", nargs="*", type=int, default=SIZES, help="of the growth")
     parser.add_argument("--rows", type=int, default=N_ROWS, help="to train on, of the processes")
     parser.add_argument("--only", type=int, help="measure one size and print it as JSON")
@@ -200,7 +145,7 @@ def main() -> None:
     measure: dict[str, Callable[[], object]] = {
         "selection": lambda: measure_selection(settings.graphs),
         "growth": lambda: measure_growth(settings.sizes),
-        "dask": lambda: measure_dask(settings.dask_graphs),
+        "dask": lambda: measure_dask(settings.dask_graphs, warm_up),
         "tables": measure_tables,
         "processes": lambda: measure_processes(settings.rows),
     }

@@ -2,6 +2,7 @@
 
 import gzip
 import os
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,16 @@ FILES = {
     "email-Enron": "email-Enron.txt.gz",
     "ca-GrQc": "ca-GrQc.txt.gz",
 }
+
+
+def real_graphs(names: Iterable[str]) -> Iterator[tuple[str, sp.csr_array]]:
+    """Yield the graphs that are found, with their names; say which are not."""
+    for name in names:
+        graph = real_graph(name)
+        if graph is None:
+            print(f"  {name}: not found; set WALKCONV_DATA")
+        else:
+            yield name, graph
 
 
 def real_graph(name: str) -> sp.csr_array | None:

@@ -4,8 +4,10 @@ import json
 from pathlib import Path
 
 from page import origin, table
+from scale_dask import dask_section
 from scale_model import model_section
 from scale_processes import processes_section
+from scale_tables import tables_section
 
 RESULTS = Path(__file__).parent / "results" / "scale.json"
 PAGE = RESULTS.with_suffix(".md")
@@ -21,8 +23,8 @@ def page(results: dict) -> str:
     sections = {
         "selection": _selection,
         "growth": _growth,
-        "dask": _dask,
-        "tables": _tables,
+        "dask": dask_section,
+        "tables": tables_section,
         "processes": processes_section,
     }
     parts = ["# Scale: what was measured", "Written by `make bench-scale` from `scale.json`."]
@@ -82,52 +84,5 @@ def _growth(rows: list[dict]) -> list[str]:
         f"## Growth: random graphs of mean degree 10, p = 10, k = {rows[0]['n_steps']}",
         "Each in a process of its own; peak memory beyond the graph and what was there before, "
         "beside 6 n p numbers of 8 bytes and 1 GiB.",
-        table(header, lines),
-    ]
-
-
-def _dask(rows: list[dict]) -> list[str]:
-    lines = [
-        [
-            row["graph"],
-            f"{row['n_nodes']:,}",
-            str(row["n_steps"]),
-            f"{row['seconds']:.2f} s",
-            f"{row['dask_seconds']:.2f} s",
-            f"{100 * row['overhead']:.0f} %",
-            "yes" if row["same"] else "no",
-        ]
-        for row in rows
-    ]
-    n_workers = rows[0]["n_workers"]
-    return [
-        f"## Workers of a dask cluster, p = 10: {n_workers} processes beside {n_workers} threads",
-        "The cluster was running and its loops compiled; sending the graph and collecting the "
-        "neighbours count. Medians of 3 turns; index, visits and sign were compared bit for bit.",
-        table(["graph", "nodes", "k", "threads", "workers", "overhead", "same"], lines),
-    ]
-
-
-def _tables(rows: list[dict]) -> list[str]:
-    lines = [
-        [
-            f"{row['n_columns']:,}",
-            row["rival"],
-            f"{row['seconds']:.2f} s",
-            f"{row['rival_seconds']:.2f} s",
-            f"{row['seconds'] / row['rival_seconds']:.2f}",
-            f"{row['extra_bytes'] / 2**30:.2f} GiB",
-            f"{row['rival_bytes'] / 2**30:.2f} GiB",
-        ]
-        for row in rows
-    ]
-    header = ["columns", "beside", "walkconv", "the other", "ratio", "memory", "of the other"]
-    return [
-        f"## Wide tables: {rows[0]['n_rows']:,} rows, the {rows[0]['n_edges']} strongest "
-        "correlations of every column",
-        "`correlation_graph` with `n_edges`, medians of 3 turns, and peak memory beyond the table, "
-        "which is in single precision. Bare products: half of the tiles of the matrix multiplied "
-        "in single precision and thrown away, on columns centred and scaled before (what is ready "
-        "before is not counted in their memory). numpy: `corrcoef` and `argpartition`.",
         table(header, lines),
     ]

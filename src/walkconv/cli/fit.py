@@ -1,11 +1,11 @@
 """``walkconv fit``: a table becomes a model file."""
 
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from walkconv.cli.checkpoints import refuse_same_file
 from walkconv.cli.steps import Steps
 
 
@@ -75,8 +75,7 @@ def fit(
             typer.echo(text, err=True)
 
     check_output(output)
-    if checkpoint is not None and Path(checkpoint).resolve() == Path(output).resolve():
-        raise ValueError(f"--checkpoint and --output must be two files; both are {output}.")
+    refuse_same_file(checkpoint, output)
     table = read_table(data)
     column = pick(table, [target], data).to_series()
     X = as_numbers(leave_out(table, [target, *(drop or [])], data))

@@ -1,11 +1,11 @@
 """``walkconv neighbors``: edges, a matrix or a table become the neighbours of every node."""
 
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from walkconv.cli.checkpoints import refuse_same_file
 from walkconv.cli.steps import Steps
 
 
@@ -66,8 +66,7 @@ def neighbors(
     from walkconv.cli.neighbors_file import write_neighbors
     from walkconv.cli.tables import as_numbers, leave_out
 
-    if checkpoint is not None and Path(checkpoint).resolve() == Path(output).resolve():
-        raise ValueError(f"--checkpoint and --output must be two files; both are {output}.")
+    refuse_same_file(checkpoint, output)
     table = None
     if kind == "auto" and is_matrix(data):
         kind = KindChoice.matrix

@@ -99,11 +99,12 @@ class Processes:
         if self.size == 1:
             return
         theirs = self.from_first(lambda: given)
-        names = [n for n in sorted({*theirs, *given}) if theirs.get(n) != given.get(n)]
+        names = sorted({*theirs, *given})
+        mine = next((name for name in names if theirs.get(name) != given.get(name)), None)
         found: list[Any] = [None] * self.size
-        dist.all_gather_object(found, names[:1])
-        for rank, different in enumerate(found):
-            for name in different:
+        dist.all_gather_object(found, mine)
+        for rank, name in enumerate(found):
+            if name is not None:
                 raise ValueError(
                     "Processes that train together must be given the same data and settings; "
                     f"{name.removeprefix('data: ')} of process {rank} is not that of process 0."
