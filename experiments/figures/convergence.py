@@ -39,6 +39,11 @@ class Curve:
     scores: np.ndarray
 
     @property
+    def median(self) -> np.ndarray:
+        """The middle seed of each epoch: one that learned nothing does not move it."""
+        return np.median(self.scores, axis=0)
+
+    @property
     def family(self) -> tuple[str, ...]:
         """The colours of its kind: ours, fully connected, or another's convolution."""
         if self.row.method != "network":
@@ -77,7 +82,7 @@ def draw() -> Figure:
 
 
 def draw_curves(curves: list[Curve]) -> Figure:
-    """Return the figure of some curves: means over the seeds, from the lowest to the highest."""
+    """Return the figure of some curves: every seed thin, their median thick."""
     figure, axes = panels(1, 1, (7.6, 4.7))
     panel = axes[0, 0]
     used: dict[tuple[str, ...], int] = {}
@@ -86,10 +91,9 @@ def draw_curves(curves: list[Curve]) -> Figure:
         place = used[curve.family] = used.get(curve.family, -1) + 1
         colors.append(curve.family[place % len(curve.family)])
         epochs = np.arange(1, curve.scores.shape[1] + 1)
-        low, high = curve.scores.min(axis=0), curve.scores.max(axis=0)
-        panel.fill_between(epochs, low, high, color=colors[-1], alpha=0.12, linewidth=0)
+        panel.plot(epochs, curve.scores.T, color=colors[-1], alpha=0.22, linewidth=0.7)
         style = "--" if curve.family is CONNECTED else "-"
-        panel.plot(epochs, curve.scores.mean(axis=0), style, color=colors[-1], linewidth=1.9)
+        panel.plot(epochs, curve.median, style, color=colors[-1], linewidth=1.9)
     panel.set_xlabel("epoch")
     panel.set_ylabel("squared correlation, test rows")
     panel.set_title(f"{MERCK_SET}, the paper's protocol")
@@ -103,7 +107,7 @@ def draw_curves(curves: list[Curve]) -> Figure:
 def _name(panel: Axes, curves: list[Curve], colors: list[str]) -> None:
     """Write the name of each curve at its end, none over another."""
     bottom, top = panel.get_ylim()
-    ends = [curve.scores.mean(axis=0)[-1] for curve in curves]
+    ends = [curve.median[-1] for curve in curves]
     places = spread(ends, gap=0.055 * (top - bottom), highest=top)
     names = short_names([curve.row.name for curve in curves])
     for curve, name, end, place, color in zip(curves, names, ends, places, colors, strict=True):

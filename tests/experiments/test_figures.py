@@ -1,6 +1,7 @@
 """The figures show what the public functions say, and are the same every time."""
 
 import json
+from dataclasses import replace
 
 import matplotlib as mpl
 import numpy as np
@@ -74,8 +75,15 @@ def test_curves_are_read_from_the_records(records):
     assert fully.family is convergence.CONNECTED
     assert graph.family is convergence.OURS
     panel = convergence.draw_curves([fully, graph]).axes[0]
-    np.testing.assert_allclose([line.get_ydata() for line in panel.lines], [[0.2, 0.3], [0.5, 0.6]])
+    drawn = [[0.1, 0.2], [0.3, 0.4], [0.2, 0.3], [0.5, 0.6], [0.5, 0.6]]
+    np.testing.assert_allclose([line.get_ydata() for line in panel.lines], drawn)
     assert [text.get_text() for text in panel.texts] == ["fc2", "c2"]
+
+
+def test_a_seed_that_learned_nothing_does_not_move_the_curve(records):
+    curve = convergence.read_curves(records)[0]
+    scores = np.array([[0.4, 0.5], [0.0, 0.0], [0.5, 0.6]])
+    np.testing.assert_array_equal(replace(curve, scores=scores).median, [0.4, 0.5])
 
 
 def test_a_figure_without_its_data_is_not_drawn(tmp_path, monkeypatch, capsys):

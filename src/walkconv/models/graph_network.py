@@ -9,7 +9,7 @@ from walkconv._checks import check_integer, check_option
 from walkconv.layers import GraphConv, GraphPool, GraphReadout
 from walkconv.models.architecture import Convolution, Layer, Pooling, Readout
 from walkconv.models.graph_batch import GraphBatch
-from walkconv.models.network import drop_nodes, make_dense
+from walkconv.models.network import activate, make_dense
 
 
 class GraphNetwork(nn.Module):
@@ -99,6 +99,6 @@ class GraphNetwork(nn.Module):
             else:
                 convolution, norm = next(hidden)
                 scale = level.scale if self.weighting == "signed_visits" else None
-                x = norm(convolution(x, level.index, scale)).relu()
-                x = drop_nodes(x, self.conv_dropout, is_training=self.training)
+                x = norm(convolution(x, level.index, scale))
+                x = activate(x, self.conv_dropout, is_training=self.training)
         return self.dense(self.readout(x, batch.sizes))

@@ -190,17 +190,18 @@ class HiddenConvolution(nn.Module):
             x = self.convolution(filled(x, missing))
         if self.norm is not None:
             x = self.norm(x.flatten(0, 1)).view_as(x)
-        return drop_nodes(x.relu(), self.dropout, is_training=self.training)
+        return activate(x, self.dropout, is_training=self.training)
 
 
-def drop_nodes(x: Tensor, chance: float, *, is_training: bool) -> Tensor:
-    """Return x (..., n_nodes, c) with whole nodes left out in training.
+def activate(x: Tensor, dropout: float, *, is_training: bool) -> Tensor:
+    """Return the ReLU of x (..., n_nodes, c), in training with whole nodes left out.
 
-    One random number for each node: one for each filter would cost more.
+    One random number for each node: one for each filter would cost more. The nodes are left out
+    first, which changes nothing and lets the ReLU overwrite the product.
     """
-    if not (is_training and chance):
-        return x
-    return x * functional.dropout(x.new_ones(*x.shape[:-1], 1), chance)
+    if not (is_training and dropout):
+        return x.relu()
+    return (x * functional.dropout(x.new_ones(*x.shape[:-1], 1), dropout)).relu_()
 
 
 def count_parameters(network: nn.Module) -> int:
