@@ -99,6 +99,15 @@ def test_many_samples_equal_the_definition(each_native_engine, **shape):
     assert_equals_definition(problem(**shape))
 
 
+@pytest.mark.parametrize("c_out", [127, 128, 129, 260])  # the kernel takes 128 at a time
+@pytest.mark.parametrize("c_in", [1, 2, 5])
+@pytest.mark.parametrize("n_samples", [3, 16])
+@pytest.mark.parametrize("scaled", [False, True])
+def test_more_filters_than_are_taken_at_a_time(each_native_engine, c_out, c_in, n_samples, scaled):
+    shape = {"n_in": 33, "n_nodes": 33, "c_in": c_in, "c_out": c_out}
+    assert_equals_definition(problem(n_samples=n_samples, scaled=scaled, **shape))
+
+
 @pytest.mark.parametrize("tile_bytes", [1, 100, 1000, 10**9])
 @pytest.mark.parametrize("per_sample", [False, True])
 def test_tiles_do_not_change_the_answer(monkeypatch, tile_bytes, per_sample):

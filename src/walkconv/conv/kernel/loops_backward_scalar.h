@@ -82,7 +82,7 @@ static void NAME(scalar_group)(const void *context, int64_t group, void *scratch
     const int64_t sum_size = (a->n_ranks + 1) * NAME(padded)(a->width);
     const int64_t nodes = NAME(padded)(a->n_in + 1);
     REAL *sum = plan->weight.partial + group * sum_size;
-    struct NAME(bucket) *b = scratch;
+    struct NAME(bucket) *b = NAME(bucket_in)(scratch);
     struct NAME(scalar_scratch) s = {.panel = (REAL *)(b + 1)};
     s.copy = s.panel + ROWS * NAME(padded)(a->n_ranks);
     s.x = s.copy + ROWS * LANES;

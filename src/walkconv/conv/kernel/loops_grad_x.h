@@ -28,6 +28,15 @@ struct NAME(bucket) {
     const REAL *ahead[ROWS];  /* rows of grad_out wanted next */
 } __attribute__((aligned(64)));
 
+/* The bucket at the beginning of a thread's scratch, every factor one. */
+static struct NAME(bucket) *NAME(bucket_in)(void *scratch)
+{
+    struct NAME(bucket) *b = scratch;
+    for (int64_t i = 0; i < ROWS; i++)
+        b->factor[i] = 1;
+    return b;
+}
+
 /* target[i] += factor[i] * source[i] @ matrix, or = base + that without factor,
  * where matrix (f, width) is the packed weight (n_k, width) from row k. */
 static void NAME(add_products)(const struct NAME(grad_x_plan) *plan, struct NAME(bucket) *b,
@@ -173,13 +182,11 @@ static void NAME(grad_x_narrow)(const struct NAME(grad_x_plan) *plan, int64_t sa
 /* Work item: whichever of these suits the shapes. */
 static void NAME(grad_x_item)(const struct NAME(grad_x_plan) *plan, int64_t item, void *scratch)
 {
-    struct NAME(bucket) *bucket = scratch;
     if (plan->sample_wise) {
         NAME(grad_x_samples)(plan->problem, plan->packed, plan->uses, item);
         return;
     }
-    for (int64_t i = 0; i < ROWS; i++)
-        bucket->factor[i] = 1;
+    struct NAME(bucket) *bucket = NAME(bucket_in)(scratch);
     if (plan->n_blocks)
         NAME(grad_x_block)(plan, item, bucket);
     else if (plan->narrow)
