@@ -6,8 +6,8 @@ It is registered with `torch.library.Library` and an `autograd.Function` rather 
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
+from walkconv.conv.definition import define_graph_conv
 from walkconv.conv.engines import engine_for
 
 _LIBRARY = torch.library.Library("walkconv", "FRAGMENT")
@@ -78,16 +78,35 @@ class _Recorded(torch.autograd.Function):
         return _below_autograd(x, index, weight, bias, scale)
 
     @staticmethod
-    @once_differentiable
     def backward(ctx, *grads):  # pyright: ignore[reportIncompatibleMethodOverride]
         x, index, weight, scale = ctx.saved_tensors
         wants_x, _, wants_weight, wants_bias, _ = ctx.needs_input_grad
         wanted = wants_x, wants_weight, wants_bias
-        found = _differentiate(grads[0], x, index, weight, scale, *wanted)
+        is_recorded = torch.is_grad_enabled()  # for derivatives of a higher order
+        differentiate = _differentiate_recorded if is_recorded else _differentiate
+        found = differentiate(grads[0], x, index, weight, scale, *wanted)
         grad_x, grad_weight, grad_bias = (
             g if is_wanted else None for g, is_wanted in zip(found, wanted, strict=True)
         )
         return grad_x, None, grad_weight, grad_bias, None
+
+
+def _differentiate_recorded(
+    grad: Tensor,
+    x: Tensor,
+    index: Tensor,
+    weight: Tensor,
+    scale: Tensor | None,
+    wants_x: bool,
+    wants_weight: bool,
+    wants_bias: bool,
+) -> tuple[Tensor | None, Tensor | None, Tensor]:
+    """Return the gradients by the definition, whose every step torch can differentiate again."""
+    out = define_graph_conv(x, index, weight, None, scale)
+    inputs = [t for t, is_wanted in ((x, wants_x), (weight, wants_weight)) if is_wanted]
+    found = iter(torch.autograd.grad(out, inputs, grad, create_graph=True) if inputs else ())
+    grad_x = next(found) if wants_x else None
+    return grad_x, next(found) if wants_weight else None, grad.sum((0, 1))
 
 
 def _below_autograd(*arguments: Tensor | None) -> Tensor:
