@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from experiments.data import load_data
-from experiments.records import read_record, record_path, write_record
+from experiments.records import read_records, record_path, write_record
 from experiments.rows import Row
 
 AVERAGED = {"merck"}
@@ -25,9 +25,8 @@ def average_path(row: Row, protocol: str, merck_set: str) -> Path:
 
 def write_average(row: Row, protocol: str, merck_set: str) -> dict[str, Any] | None:
     """Write and return the average over all seeds of a row, None while some are missing."""
-    paths = [record_path(row, protocol, s, merck_set=merck_set) for s in row.seeds[protocol]]
-    records = [record for record in map(read_record, paths) if record is not None]
-    if len(records) < max(2, len(paths)) or row.table not in AVERAGED:
+    records = read_records(row, protocol, merck_set=merck_set)
+    if len(records) < max(2, len(row.seeds[protocol])) or row.table not in AVERAGED:
         return None
     prediction = np.mean([record["prediction"] for record in records], axis=0)
     average = {
@@ -36,7 +35,7 @@ def write_average(row: Row, protocol: str, merck_set: str) -> dict[str, Any] | N
         "protocol": protocol,
         "seeds": [record["seed"] for record in records],
         "score": load_data(row.table, merck_set=merck_set).score(prediction),
-        "settings": records[0]["settings"],
+        "settings": row.settings[protocol],
     }
     write_record(average_path(row, protocol, merck_set), average)
     return average

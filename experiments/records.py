@@ -24,6 +24,17 @@ def read_record(path: Path) -> dict[str, Any] | None:
     return json.loads(path.read_text()) if path.exists() else None
 
 
+def read_records(
+    row: Row, protocol: str, *, merck_set: str = "METAB", folder: Path = RESULTS
+) -> list[dict[str, Any]]:
+    """Return the finished runs of a row, seed by seed, made with the settings it has now."""
+    if protocol not in row.settings:
+        return []
+    place = {"merck_set": merck_set, "folder": folder}
+    found = (read_record(record_path(row, protocol, s, **place)) for s in row.seeds[protocol])
+    return [r for r in found if r is not None and r["settings"] == row.settings[protocol]]
+
+
 def write_record(path: Path, record: dict[str, Any]) -> None:
     """Write a record, whole or not at all; an epoch is one line."""
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -11,7 +11,7 @@ from statistics import mean, stdev
 from typing import Any
 
 from experiments.averages import AVERAGED, average_path
-from experiments.records import RESULTS, read_record, record_path
+from experiments.records import RESULTS, read_record, read_records
 from experiments.rows import PROTOCOLS, Row, read_rows, read_table
 
 TEMPLATE = Path(__file__).parent / "results.template.md"
@@ -33,12 +33,14 @@ def table(name: str) -> str:
     """Return a table: every row with the published number and ours; no column is empty."""
     columns = {
         "": lambda row: row.name,
-        "parameters": lambda row: _parameters(_records(row, "sound") + _records(row, "paper")),
+        "parameters": lambda row: _parameters(
+            read_records(row, "sound") + read_records(row, "paper")
+        ),
         read_table(name).get("marks", "paper"): lambda row: "" if row.paper is None else row.paper,
         "paper's protocol": lambda row: _summary(row, "paper"),
         "sound protocol": lambda row: _summary(row, "sound"),
         "sound, seeds averaged": lambda row: _average(row) if name in AVERAGED else "",
-        "core-seconds a run": lambda row: _cost(_records(row, "sound")),
+        "core-seconds a run": lambda row: _cost(read_records(row, "sound")),
     }
     rows = read_rows(name)
     filled = {title: [str(cell(row)) for row in rows] for title, cell in columns.items()}
@@ -120,23 +122,14 @@ def _digits(row: Row) -> int:
     return read_table(row.table)["digits"]
 
 
-def _records(row: Row, protocol: str) -> list[dict[str, Any]]:
-    """Return the finished runs of a row, made with the settings it has now."""
-    if protocol not in row.settings:
-        return []
-    paths = [record_path(row, protocol, s, merck_set=MERCK_SET) for s in row.seeds[protocol]]
-    found = [record for record in map(read_record, paths) if record is not None]
-    return [record for record in found if record["settings"] == row.settings[protocol]]
-
-
 def _all_records(name: str) -> Iterable[dict[str, Any]]:
     for row in read_rows(name):
         for protocol in PROTOCOLS:
-            yield from _records(row, protocol)
+            yield from read_records(row, protocol)
 
 
 def _summary(row: Row, protocol: str) -> str:
-    records = _records(row, protocol)
+    records = read_records(row, protocol)
     if not records:
         return "not run yet" if protocol in row.settings else ""
     scores, digits = [record["score"] for record in records], _digits(row)
@@ -156,7 +149,9 @@ def _average(row: Row) -> str:
 
 
 def _change(row: Row, twin: Row) -> str:
-    own, other = ({r["seed"]: r["score"] for r in _records(each, "sound")} for each in (row, twin))
+    own, other = (
+        {r["seed"]: r["score"] for r in read_records(each, "sound")} for each in (row, twin)
+    )
     changes = [other[seed] - own[seed] for seed in own.keys() & other.keys()]
     digits = _digits(row)
     if len(changes) < 2:

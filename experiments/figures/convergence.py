@@ -2,7 +2,7 @@
 
 It is drawn from the records of the paper's protocol, of which it reads this much:
 
-    {"row": "c10", "seed": 0, "history": [{"member": 0, "epoch": 1, "test": 0.21}, ...]}
+    {"settings": {...}, "history": [{"member": 0, "epoch": 1, "test": 0.21}, ...]}
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from experiments.figures.style import INK, QUIET, panels, spread
-from experiments.records import RESULTS, read_record, record_path
+from experiments.records import RESULTS, read_records
 from experiments.rows import Row, read_rows
 
 MERCK_SET, PROTOCOL = "METAB", "paper"
@@ -61,12 +61,8 @@ def read_curves(folder: Path = RESULTS) -> list[Curve]:
     for row in read_rows("merck"):
         if PROTOCOL not in row.settings or row.key.endswith(TWINS):
             continue
-        paths = [
-            record_path(row, PROTOCOL, seed, merck_set=MERCK_SET, folder=folder)
-            for seed in row.seeds[PROTOCOL]
-        ]
-        found = [_scores(record) for record in map(read_record, paths) if record is not None]
-        found = [scores for scores in found if scores]
+        records = read_records(row, PROTOCOL, merck_set=MERCK_SET, folder=folder)
+        found = [scores for scores in map(_scores, records) if scores]
         if found:
             n_epochs = min(map(len, found))
             curves.append(Curve(row, np.array([scores[:n_epochs] for scores in found])))

@@ -123,9 +123,7 @@ def test_the_page_is_current():
 
 
 def test_the_page_gives_the_mean_and_the_deviation_over_seeds(results, monkeypatch):
-    monkeypatch.setattr(
-        tables, "record_path", lambda *a, **k: records.record_path(*a, **k, folder=results)
-    )
+    monkeypatch.setattr(tables, "read_records", lambda *a: records.read_records(*a, folder=results))
     row = next(row for row in ROWS if row.key == "c20")
     for seed, score in zip((0, 1, 2), (1.0, 2.0, 3.0), strict=True):
         record = {"settings": row.settings["sound"], "score": score}

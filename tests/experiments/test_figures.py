@@ -9,6 +9,7 @@ import pytest
 
 from experiments.figures import __main__ as figures
 from experiments.figures import convergence, convolution, style, visits
+from experiments.records import read_records
 from experiments.rows import Row
 from walkconv import select_neighbors
 
@@ -64,7 +65,8 @@ def records(tmp_path, monkeypatch):
         history += [{"member": 1, "epoch": 1, "test": 0.0}]
         path = tmp_path / "merck" / "METAB" / f"{key}.paper.{seed}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps({"row": key, "seed": seed, "history": history}))
+        settings = row(key).settings["paper"]
+        path.write_text(json.dumps({"settings": settings, "history": history}))
     return tmp_path
 
 
@@ -78,6 +80,15 @@ def test_curves_are_read_from_the_records(records):
     drawn = [[0.1, 0.2], [0.3, 0.4], [0.2, 0.3], [0.5, 0.6], [0.5, 0.6]]
     np.testing.assert_allclose([line.get_ydata() for line in panel.lines], drawn)
     assert [text.get_text() for text in panel.texts] == ["fc2", "c2"]
+
+
+def test_a_run_with_other_settings_is_not_among_the_records_of_a_row(records):
+    assert len(read_records(row("fc2"), "paper", folder=records)) == 2
+    assert read_records(row("c2"), "sound", folder=records) == []
+    path = records / "merck" / "METAB" / "fc2.paper.0.json"
+    path.write_text(path.read_text().replace("FC2", "FC3"))
+    (left,) = read_records(row("fc2"), "paper", folder=records)
+    assert left["history"][0]["test"] == 0.3
 
 
 def test_a_seed_that_learned_nothing_does_not_move_the_curve(records):
