@@ -1,4 +1,6 @@
 import inspect
+import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -17,3 +19,8 @@ def test_every_public_name_loads_and_is_documented_with_an_example():
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="graph_cnn"):
         _ = walkconv.graph_cnn
+
+
+def test_the_version_is_that_of_the_project():
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
+    assert walkconv.__version__ == project["version"]

@@ -1,7 +1,10 @@
 """Convolutional networks on features that have a graph but no grid."""
 
+from importlib.metadata import version
+
 import lazy_loader
 
 # The names stand in __init__.pyi. A room is loaded when its first name is used, so that what does
 # not need torch starts without it.
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__version__ = version("walkconv")
