@@ -10,6 +10,7 @@ from experiments.data import load_data
 from experiments.methods import METHODS, random_graph
 from experiments.preparation import STEPS
 from experiments.rows import PROTOCOLS, read_rows
+from experiments.splits import hold_out
 from walkconv import select_neighbors
 
 ROWS = [row for table in run.TABLES for row in read_rows(table)]
@@ -83,7 +84,7 @@ def test_a_failed_run_is_reported_and_the_others_go_on(results, monkeypatch, cap
 
 def test_rows_held_back_come_from_the_training_rows():
     data = load_data("merck", is_smoke=True)
-    held = run.hold_out(data, seed=0)
+    held = hold_out(data, seed=0)
     both = np.concatenate([held.X_train, held.X_test])
     assert len(held.y_test) == len(data.y_train) // 6
     np.testing.assert_array_equal(np.sort(both, axis=0), np.sort(data.X_train, axis=0))

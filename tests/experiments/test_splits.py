@@ -11,7 +11,7 @@ from experiments.fitted import Fitted, Run
 from experiments.methods import METHODS
 from experiments.moved import PER_CLASS, _halved
 from experiments.rows import read_rows
-from experiments.splits import load_splits
+from experiments.splits import hold_out, load_splits
 
 
 def test_every_graph_is_tested_on_once_and_a_seed_is_another_division():
@@ -51,7 +51,7 @@ def test_rows_of_traffic_are_an_hour_and_what_came_after_it():
 
 def test_moments_held_back_come_after_those_trained_on():
     data = load_splits("traffic", is_smoke=True)[0]
-    held = run.hold_out(data, seed=0)
+    held = hold_out(data, seed=0)
     np.testing.assert_array_equal(np.concatenate([held.y_train, held.y_test]), data.y_train)
 
 
