@@ -59,7 +59,7 @@ def as_graph(
     if names is not None:
         names = _unique(names, "names")
         n_nodes = len(names) if n_nodes is None else n_nodes
-    if any(base.__module__.split(".")[0] == "networkx" for base in type(graph).__mro__):
+    if is_networkx(graph):
         matrix = _from_networkx(graph, names)
     elif hasattr(graph, "edge_index"):
         matrix = _from_pyg(graph, n_nodes)
@@ -75,6 +75,11 @@ def as_graph(
             f"it has {matrix.shape[0]}."
         )
     return matrix
+
+
+def is_networkx(graph: Any) -> bool:
+    """Tell whether an object is a graph of networkx, or of a class derived from one."""
+    return any(base.__module__.split(".")[0] == "networkx" for base in type(graph).__mro__)
 
 
 def edges_to_matrix(

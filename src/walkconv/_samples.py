@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from walkconv._adapters import as_graph
+from walkconv._adapters import as_graph, is_networkx
 from walkconv._checks import as_array, as_real, check_finite, describe
 
 SAMPLE_FORMS = (
@@ -89,7 +89,7 @@ def as_samples(graphs: Any) -> list[GraphSample]:
 
 
 def _is_sample(graph: Any) -> bool:
-    if isinstance(graph, GraphSample) or hasattr(graph, "edge_index") or _is_networkx(graph):
+    if isinstance(graph, GraphSample) or hasattr(graph, "edge_index") or is_networkx(graph):
         return True
     is_pair = isinstance(graph, tuple) and len(graph) == 2
     return is_pair and getattr(graph[0], "shape", np.shape(graph[0]))[:1] == (2,)
@@ -99,7 +99,7 @@ def _as_sample(graph: Any, place: int) -> GraphSample:
     try:
         if isinstance(graph, GraphSample):
             return graph
-        if _is_networkx(graph):
+        if is_networkx(graph):
             return _from_networkx(graph)
         if hasattr(graph, "edge_index"):
             return GraphSample(graph, x=getattr(graph, "x", None))
@@ -108,10 +108,6 @@ def _as_sample(graph: Any, place: int) -> GraphSample:
     except (TypeError, ValueError) as error:
         raise type(error)(f"Graph {place}: {error}") from None
     raise TypeError(f"Samples must be {SAMPLE_FORMS}; graph {place} is {describe(graph)}.")
-
-
-def _is_networkx(graph: Any) -> bool:
-    return any(base.__module__.split(".")[0] == "networkx" for base in type(graph).__mro__)
 
 
 def _from_networkx(graph: Any) -> GraphSample:

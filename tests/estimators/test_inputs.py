@@ -97,6 +97,10 @@ def known_graph():
     return graph_from_edges([sources, targets], np.arange(1.0, 7.0))
 
 
+class RoadMap(nx.Graph):
+    """A kind of graph that is not in networkx itself."""
+
+
 def networkx_by_number():
     graph = nx.Graph()
     graph.add_weighted_edges_from((node, node - 1, node) for node in range(6, 0, -1))
@@ -113,6 +117,9 @@ KNOWN = {
         nx.from_scipy_sparse_array(known_graph()), dict(enumerate(NAMES))
     ),
     "networkx by number": networkx_by_number,
+    "networkx of a subclass, in another order": lambda: RoadMap(
+        list(nx.relabel_nodes(networkx_by_number(), dict(enumerate(NAMES))).edges(data=True))
+    ),
 }
 
 

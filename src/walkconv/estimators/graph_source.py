@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from walkconv._adapters import FORMS, as_graph
+from walkconv._adapters import FORMS, as_graph, is_networkx
 from walkconv.estimators.inputs import Rows
 from walkconv.estimators.teacher import graph_of_uses
 from walkconv.graphs import correlation_graph, heat_kernel_graph, knn_graph
@@ -128,10 +128,7 @@ def _is_plain(X: Any) -> bool:
 
 def _order(graph: Any, names: Any, n_nodes: int) -> list | None:
     """Return the order of the nodes by label: the names of the columns, or their numbers."""
-    if type(graph).__module__.split(".")[0] == "networkx":
-        labels = list(graph.nodes)
-    else:
-        labels = list(getattr(graph, "columns", []))
+    labels = list(graph.nodes if is_networkx(graph) else getattr(graph, "columns", []))
     if sorted(labels, key=str) == sorted(range(n_nodes), key=str):
         return list(range(n_nodes))
     return None if names is None or not labels else list(names)
