@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from walkconv.models.members import InterruptedFitWarning, train_members
-from walkconv.models.scaling import learn_scaling
+from walkconv.models.scaling import Scaling, learn_scaling
 from walkconv.models.solvers import SOLVERS, one_cycle
 from walkconv.models.table import Table, predict
 from walkconv.models.training import Training, TrainingSettings, _batches, _fitting_size, seeded
@@ -282,6 +282,14 @@ def test_far_values_are_pulled_in_smoothly(rng):
     is_near = np.abs(plain) < 0.3
     np.testing.assert_allclose(clipped[is_near], plain[is_near], rtol=0.01)
     np.testing.assert_array_equal(np.argsort(clipped[2:]), np.argsort(plain[2:]))
+
+
+def test_extreme_values_are_pulled_in_to_the_limit_and_are_not_missing():
+    X = np.array([1e20, 1e40, 1e300, 1.7e308, -1e20, -1e40, -1.7e308, np.nan])[:, None]
+    scaling = Scaling(np.zeros((1, 1)), np.full((1, 1), 0.5))
+    clipped, missing = Table(X, scaling, 3.0, CPU).batch(slice(None))
+    np.testing.assert_allclose(clipped.numpy().ravel()[:-1], [3.0] * 4 + [-3.0] * 3)
+    assert missing.ravel().tolist() == [False] * 7 + [True]
 
 
 def test_prediction_takes_batches_in_order(rng):

@@ -60,12 +60,21 @@ class Table:
 
     def batch(self, rows: np.ndarray | slice) -> tuple[Tensor, ...]:
         """Return the rows (m, n_nodes, n_channels) and, if a value is missing, a mask of those."""
-        scaled = self.scaling.scale(self.values(rows))
-        if self.clip is not None:
-            scaled /= np.sqrt(1 + np.square(scaled / self.clip))
+        values = self.values(rows)
+        if self.clip is None:
+            scaled = self.scaling.scale(values)
+        else:
+            with np.errstate(over="ignore"):  # infinity is pulled in too
+                scaled = _pull_in(self.scaling.scale(values), self.clip)
         missing = np.isnan(scaled)
         x = torch.from_numpy(scaled).to(self.device)
         return (x, torch.from_numpy(missing).to(self.device)) if missing.any() else (x,)
+
+
+def _pull_in(scaled: np.ndarray, clip: float) -> np.ndarray:
+    # At a million times the limit it is reached, and squares do not overflow yet.
+    scaled = np.clip(scaled, -1e6 * clip, 1e6 * clip)
+    return scaled / np.sqrt(1 + np.square(scaled / clip))
 
 
 @torch.inference_mode()
