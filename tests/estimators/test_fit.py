@@ -1,6 +1,7 @@
 """What is learned, from which rows, and what comes out."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 import torch
@@ -205,6 +206,52 @@ def test_ctrl_c_keeps_what_was_learned(classifier, table, classes, monkeypatch):
     assert caught[0].filename == __file__
     assert classifier.n_iter_ == 2
     assert classifier.predict(table).shape == (60,)
+
+
+def diverges(model, table, values):
+    model.set_params(learning_rate=1e30).fit(table - 5, -1000 * values)
+
+
+def has_bad_targets(model, table, values):
+    model.fit(pd.DataFrame(table, columns=list("abcdefg")), np.full(60, np.nan))
+
+
+def has_bad_validation_rows(model, table, values):
+    model.fit(table, -1000 * values, validation_data=(table[:, :4], values))
+
+
+def has_a_bad_graph(model, table, values):
+    model.set_params(graph=np.eye(3)).fit(table - 5, -1000 * values)
+
+
+def is_stopped(model, table, values):
+    def stop(_):
+        raise ValueError("enough")
+
+    model.fit(table - 5, -1000 * values, after_epoch=stop)
+
+
+FAILURES = [
+    (diverges, "The loss must stay finite"),
+    (has_bad_targets, "Input y contains NaN"),
+    (has_bad_validation_rows, "X has 4 features"),
+    (has_a_bad_graph, "The graph must have 7 nodes"),
+    (is_stopped, "enough"),
+]
+
+
+@pytest.mark.parametrize(("fails", "message"), FAILURES)
+def test_a_fit_that_fails_leaves_the_model_as_it_was(regressor, table, values, fails, message):
+    regressor.set_params(max_iter=2)
+    new = clone(regressor)
+    with pytest.raises(ValueError, match=message):
+        fails(new, table, values)
+    with pytest.raises(NotFittedError):
+        new.predict(table)
+    expected = regressor.fit(table, values).predict(table)
+    with pytest.raises(ValueError, match=message):
+        fails(regressor, table, values)
+    np.testing.assert_array_equal(regressor.predict(table), expected)
 
 
 @pytest.mark.parametrize("kind", [GraphCNNClassifier, GraphCNNRegressor])

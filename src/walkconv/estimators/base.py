@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from walkconv._samples import is_list_of_samples
 from walkconv.estimators.filters import Filters
-from walkconv.estimators.fitting import fit_model
+from walkconv.estimators.fitting import all_or_nothing, fit_model
 from walkconv.estimators.graph_inputs import check_fitted_kind, read_samples
 from walkconv.estimators.inputs import Rows, read_table
 from walkconv.estimators.kinds import make_graph_network, make_table
@@ -38,7 +38,8 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
         """Learn the graph of the columns and the weights of the network.
 
         Inside `join_processes` all processes that ``torchrun`` started train one model together,
-        and every one of them must call `fit` with the same arguments.
+        and every one of them must call `fit` with the same arguments. A fit that fails leaves the
+        model as it was before.
 
         Parameters
         ----------
@@ -62,7 +63,8 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
         -------
         self
         """
-        return fit_model(self, X, y, sample_weight, validation_data, after_epoch=after_epoch)
+        with all_or_nothing(self):
+            return fit_model(self, X, y, sample_weight, validation_data, after_epoch=after_epoch)
 
     def transfer(
         self,

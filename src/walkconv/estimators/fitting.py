@@ -1,6 +1,7 @@
 """From samples to trained networks, step by step."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -21,6 +22,18 @@ from walkconv.models.checkpoint import Checkpoint
 from walkconv.models.members import train_members
 from walkconv.models.processes import Processes, current_processes
 from walkconv.models.training import Training, seeded
+
+
+@contextmanager
+def all_or_nothing(model: Any) -> Iterator[None]:
+    """Leave a model as it was where its fit fails: what it knows belongs together."""
+    before = dict(vars(model))
+    try:
+        yield
+    except BaseException:
+        vars(model).clear()
+        vars(model).update(before)
+        raise
 
 
 def fit_model(
