@@ -5,12 +5,13 @@ import numpy as np
 import pytest
 import torch
 
-from walkconv import as_graph
+from walkconv import GraphSample, as_graph
 from walkconv.models import (
     GraphNetwork,
     Network,
     build_levels,
     join_graphs,
+    learn_encoding,
     parse_architecture,
 )
 
@@ -91,6 +92,11 @@ def test_gradients_reach_every_weight_and_stay_in_their_graph():
     assert given.x.grad[:n_first].abs().sum() > 0
     assert not given.x.grad[n_first:].any()
     assert all(parameter.grad.abs().sum() > 0 for parameter in network.dense.parameters())
+
+
+def test_a_number_that_is_the_same_at_every_node_becomes_zero():
+    ring = GraphSample(nx.cycle_graph(3001))  # of its nodes the degree is known
+    np.testing.assert_array_equal(learn_encoding([ring]).encode(ring), np.zeros((3001, 1)))
 
 
 def test_a_readout_must_be_there():

@@ -269,6 +269,25 @@ def test_scaling_ignores_missing_values_and_is_undone(rng, monkeypatch):
     np.testing.assert_allclose(scaling.undo(scaling.scale(X)), X, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_many_rows_far_from_zero_are_not_constant(rng, form):
+    X = 1e12 + rng.random((3000, 2))
+    X[:, 1] = 1e12 + 0.1
+    X[::7] = np.nan
+    scaling = learn_scaling(form(X))
+    expected = np.nanstd(X[:, 0] - 1e12)
+    np.testing.assert_allclose(scaling.deviation[:, 0], [expected, 1.0], rtol=1e-9)
+    scaled = scaling.scale(X[:, :, None])[:, :, 0]
+    np.testing.assert_allclose(np.nanmean(scaled, axis=0), [0.0, 0.0], atol=0.01)
+    np.testing.assert_allclose(np.nanstd(scaled, axis=0), [1.0, 0.0], atol=1e-6)
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1e200])
+def test_squares_of_small_and_large_values_keep_within_range(rng, unit):
+    X = rng.normal(size=(50, 1))
+    np.testing.assert_allclose(learn_scaling(unit * X).deviation, unit * X.std(), rtol=1e-12)
+
+
 def test_far_values_are_pulled_in_smoothly(rng):
     X = rng.normal(size=(200, 1))
     X[0], X[1] = 1e6, np.nan

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from walkconv._samples import GraphSample
+from walkconv.models.scaling import learn_scaling, no_scaling
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,15 +61,11 @@ def learn_encoding(samples: Sequence[GraphSample], *, standardize: bool = True) 
     check_alike(samples, what_is_known(samples[0]))
     uses_degree = samples[0].x is None and samples[0].tags is None
     numbers = np.concatenate([_numbers(sample, uses_degree) for sample in samples])
-    mean, deviation = numbers.mean(axis=0), numbers.std(axis=0)
-    if not standardize:
-        mean, deviation = np.zeros_like(mean), np.ones_like(deviation)
+    scaling = learn_scaling(numbers) if standardize else no_scaling(numbers)
     tags = np.empty(0, dtype=np.int64)
     if samples[0].tags is not None:
         tags = np.unique(np.concatenate([s.tags for s in samples if s.tags is not None]))
-    is_constant = deviation <= len(numbers) * np.finfo(np.float64).eps * np.abs(mean)
-    deviation[is_constant] = 1.0
-    return NodeEncoding(tags, mean, deviation, uses_degree)
+    return NodeEncoding(tags, scaling.mean[:, 0], scaling.deviation[:, 0], uses_degree)
 
 
 def check_alike(samples: Sequence[GraphSample], known: str) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils.sparsefuncs import min_max_axis
 
 BLOCK_VALUES = 2**22
 
@@ -44,16 +45,8 @@ class Scaling:
 def learn_scaling(X: np.ndarray | sp.csr_array) -> Scaling:
     """Return the scaling of a table (n_samples, n_nodes[, n_channels]) that may hold NaN."""
     shape = (*X.shape[1:], 1)[:2]
-    if sp.issparse(X):
-        scaler = StandardScaler(with_mean=False).fit(X)  # it learns the means all the same
-        return Scaling(scaler.mean_.reshape(shape), scaler.scale_.reshape(shape))
-    n_present = sum((~np.isnan(block)).sum(axis=0) for block in _blocks(X))
-    mean = sum(np.nansum(block, axis=0) for block in _blocks(X)) / n_present
-    squares = sum(np.nansum((block - mean) ** 2, axis=0) for block in _blocks(X))
-    deviation = np.sqrt(squares / n_present)
-    # What rounding leaves of a constant column is no deviation.
-    mean, deviation = np.asarray(mean), np.asarray(deviation)
-    deviation[deviation <= len(X) * np.finfo(np.float64).eps * np.abs(mean)] = 1.0
+    mean, deviation = _sparse_moments(X) if sp.issparse(X) else _moments(X)
+    deviation = np.where(deviation == 0, 1.0, deviation)
     return Scaling(mean.reshape(shape), deviation.reshape(shape))
 
 
@@ -61,6 +54,30 @@ def no_scaling(X: np.ndarray | sp.csr_array) -> Scaling:
     """Return the scaling that leaves a table (n_samples, n_nodes[, n_channels]) as it is."""
     shape = (*X.shape[1:], 1)[:2]
     return Scaling(np.zeros(shape), np.ones(shape))
+
+
+def _moments(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the mean and the deviation of every column, 0 where it is constant.
+
+    Of where the values lie between the lowest and the highest: nothing cancels however far from
+    zero a column is, and no square overflows.
+    """
+    lowest = np.fmin.reduce([np.fmin.reduce(block) for block in _blocks(X)])
+    highest = np.fmax.reduce([np.fmax.reduce(block) for block in _blocks(X)])
+    span = highest - lowest
+    unit = np.where(span == 0, 1.0, span)
+    n_present = sum((~np.isnan(block)).sum(axis=0) for block in _blocks(X))
+    mean = sum(np.nansum((block - lowest) / unit, axis=0) for block in _blocks(X)) / n_present
+    squares = sum(np.nansum(((block - lowest) / unit - mean) ** 2, axis=0) for block in _blocks(X))
+    return lowest + span * mean, span * np.sqrt(squares / n_present)
+
+
+def _sparse_moments(X: sp.csr_array) -> tuple[np.ndarray, np.ndarray]:
+    scaler = StandardScaler(with_mean=False).fit(X)  # it learns the means all the same
+    lowest, highest = min_max_axis(X, axis=0, ignore_nan=True)
+    is_constant = lowest == highest
+    mean = np.where(is_constant, lowest, scaler.mean_)
+    return mean, np.where(is_constant, 0.0, np.sqrt(scaler.var_))
 
 
 def _blocks(X: np.ndarray) -> Iterator[np.ndarray]:
