@@ -255,6 +255,15 @@ def test_a_fit_that_fails_leaves_the_model_as_it_was(regressor, table, values, f
 
 
 @pytest.mark.parametrize("kind", [GraphCNNClassifier, GraphCNNRegressor])
+def test_outputs_that_overflow_on_validation_rows_have_diverged(kind, rng):
+    X = rng.normal(size=(20, 3))
+    y = X[:, 0] > 0
+    model = kind("FC4", normalization=None, learning_rate=1e30, batch_size=20, max_iter=1)
+    with pytest.raises(ValueError, match=r"score must stay .* Lower learning_rate \(now 1e\+30\)"):
+        model.fit(X, y, validation_data=(X, y))
+
+
+@pytest.mark.parametrize("kind", [GraphCNNClassifier, GraphCNNRegressor])
 def test_nothing_before_fit(kind, table):
     with pytest.raises(NotFittedError):
         kind().predict(table)

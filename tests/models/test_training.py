@@ -229,6 +229,24 @@ def test_a_loss_that_is_not_finite_is_an_error(rng):
         train_members([training])
 
 
+def test_weights_that_are_not_finite_after_the_last_step_are_an_error(rng):
+    training = a_training(rng)
+
+    def spoil():
+        nn.init.constant_(training.network.inner[1].bias, torch.nan)
+
+    training.batches = [slice(0, 30)]
+    with pytest.raises(ValueError, match=r"The weights must stay finite; .* epoch 1. Lower learn"):
+        training.run_epoch(spoil)
+
+
+def test_a_score_that_is_not_a_number_is_an_error(rng):
+    scores = iter([0.1, np.nan])
+    training = a_training(rng, lambda _: next(scores))
+    with pytest.raises(ValueError, match=r"validation score .* got nan in epoch 2. Lower learn"):
+        train_members([training])
+
+
 class Terminal(io.StringIO):
     def isatty(self):
         return True

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from walkconv.estimators.inputs import Rows
 from walkconv.estimators.kinds import make_table
@@ -27,7 +27,7 @@ def batch_loss(model: Any, rows: Rows, device: torch.device) -> BatchLoss:
 
 
 def scorer(model: Any, rows: Rows, settings: Settings) -> Score:
-    """Return the score of a network of the model on validation rows."""
+    """Return the score of a network of the model on validation rows, NaN where it overflows."""
     if len(rows.y) < 2:
         raise ValueError(
             f"There must be at least two validation rows; got {len(rows.y)}. "
@@ -35,4 +35,9 @@ def scorer(model: Any, rows: Rows, settings: Settings) -> Score:
         )
     table = make_table(model, rows.X, settings.device)
     batch_size = settings.training.batch_size
-    return lambda network: model._score_outputs(predict(network, table, batch_size), rows)
+
+    def score(network: nn.Module) -> float:
+        outputs = predict(network, table, batch_size)
+        return model._score_outputs(outputs, rows) if np.isfinite(outputs).all() else np.nan
+
+    return score

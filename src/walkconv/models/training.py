@@ -55,7 +55,8 @@ class Training:
     randomness : tuple of int
         (seed, member).
     score : callable, optional
-        network -> a number, higher is better; None where there are no validation rows.
+        network -> a number, higher is better, NaN where the outputs are not finite; None where
+        there are no validation rows.
     processes : Processes, optional
         Those that train the network together; all of them run the same epochs.
 
@@ -109,17 +110,17 @@ class Training:
         with seeded(*self.randomness, self.epoch + 1, device=self.table.device):
             loss = self._pass_over_rows(after_batch)
         if not np.isfinite(loss):
-            raise ValueError(
-                f"The loss must stay finite; got {loss} in epoch {self.epoch + 1}. "
-                f"Lower learning_rate (now {self.settings.learning_rate})."
-            )
+            raise self._divergence("loss", loss)
+        if not all(weight.isfinite().all() for weight in self.network.parameters()):
+            raise self._divergence("weights", "NaN or infinity")
         record: dict[str, Any] = {"member": self.randomness[1], "epoch": self.epoch + 1}
         record["loss"] = loss
         if self.score is not None:
-            score = self.score
-            record["validation_score"] = self.processes.from_first(
-                lambda: float(score(self.network))
-            )
+            score_of = self.score
+            score = self.processes.from_first(lambda: float(score_of(self.network)))
+            if np.isnan(score):
+                raise self._divergence("validation score", score)
+            record["validation_score"] = score
         record["seconds"] = time.perf_counter() - started
         self._remember(record)
 
@@ -162,11 +163,17 @@ class Training:
             group["lr"] = self.settings.learning_rate * self.schedule(progress)
 
     def _remember(self, record: dict[str, Any]) -> None:
-        scores = [past["validation_score"] for past in self.history if "validation_score" in past]
+        best = self.history[self.best_epoch - 1] if self.history else None
         self.history.append(record)
-        if self.score is None or not scores or record["validation_score"] > max(scores):
+        if self.score is None or not best or record["validation_score"] > best["validation_score"]:
             self.best = _copy_of(self.network.state_dict())
             self.best_epoch = self.epoch
+
+    def _divergence(self, what: str, came: Any) -> ValueError:
+        return ValueError(
+            f"The {what} must stay finite; got {came} in epoch {self.epoch + 1}. "
+            f"Lower learning_rate (now {self.settings.learning_rate})."
+        )
 
 
 @contextmanager
