@@ -55,6 +55,18 @@ def test_predictions_are_the_same_bit_for_bit(regressor, table, values, variant,
     np.testing.assert_array_equal(again.predict(table), expected.predict(table))
 
 
+def test_of_a_graph_the_file_holds_what_was_given_and_used(regressor, table, values, tmp_path):
+    line = grid_graph((7,))
+    given = round_trip(regressor.set_params(graph=line, max_iter=1).fit(table, values), tmp_path)
+    np.testing.assert_array_equal(given.graph_.toarray(), line.toarray())
+    assert given.graph is given.graph_
+    unused = round_trip(regressor.set_params(architecture="FC8").fit(table, values), tmp_path)
+    assert unused.graph is unused.graph_ is None
+    learned = regressor.set_params(architecture="C3", graph="knn").fit(table, values)
+    learned = round_trip(learned, tmp_path)
+    assert (learned.graph, learned.graph_) == ("knn", None)
+
+
 @pytest.mark.parametrize(
     "labels",
     [

@@ -51,7 +51,9 @@ def save_model(model: Any, path: str | os.PathLike) -> None:
         arrays["period"] = orientation.period
     if model.graph is None or isinstance(model.graph, str):
         parameters["graph"] = model.graph
-    elif model.graph_ is not None:
+    elif model.graph_ is None:
+        parameters["graph"] = None  # given, and nothing used it
+    else:
         arrays |= {f"graph.{part}": getattr(model.graph_, part) for part in GRAPH_PARTS}
     if model.encoding_ is not None:  # what was fitted, whatever was set since
         parameters |= {name: getattr(model.walks_, name) for name in ("n_neighbors", "n_steps")}

@@ -107,7 +107,7 @@ class GraphCNNRegressor(RegressorMixin, GraphCNN):
     Attributes
     ----------
     graph_ : csr_array of shape (n_nodes, n_nodes) or None
-        The graph; None without C and P layers, and in a model that was loaded.
+        The graph; None without C and P layers. In a model that was loaded only one that was given.
     neighbors_ : Neighbors or None
         What `select_neighbors` made of it.
     orientation_ : Orientation or None
@@ -126,7 +126,7 @@ class GraphCNNRegressor(RegressorMixin, GraphCNN):
     n_iter_ : int
         Epochs run (of the member with the most).
     n_parameters_ : int
-        Weights of one member.
+        Weights of one member, frozen ones too.
     target_scaling_ : Scaling
         Mean and deviation of y; the networks predict scaled values, `predict` undoes it.
     n_features_in_, feature_names_in_

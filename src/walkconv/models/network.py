@@ -205,7 +205,7 @@ def activate(x: Tensor, dropout: float, *, is_training: bool) -> Tensor:
 
 
 def count_parameters(network: nn.Module) -> int:
-    """Return the number of weights that training changes."""
+    """Return the number of weights, of those too that are frozen."""
     return sum(parameter.numel() for parameter in network.parameters())
 
 
