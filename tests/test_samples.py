@@ -57,6 +57,10 @@ def test_an_array_of_graphs_is_a_list_of_graphs():
     assert len(as_samples(graphs)) == 2
 
 
+def test_a_ragged_edge_list_is_read_as_a_graph_which_says_what_is_wrong():
+    assert is_list_of_samples([([[0, 1], [1]], [1.0, 2.0])])
+
+
 def test_the_features_say_how_many_nodes_an_edge_list_has():
     (sample,) = as_samples([(EDGES, np.zeros((5, 2)))])
     assert sample.n_nodes == 5
@@ -77,8 +81,16 @@ def test_a_real_pyg_graph_is_read():
 
 @pytest.mark.parametrize(
     "table",
-    [np.zeros((3, 4)), [[1.0, 2.0], [3.0, 4.0]], [(1.0, 2.0), (3.0, 4.0)], [], [np.eye(2)], "text"],
-    ids=["array", "lists", "pairs of numbers", "nothing", "matrices", "text"],
+    [
+        np.zeros((3, 4)),
+        [[1.0, 2.0], [3.0, 4.0]],
+        [(1.0, 2.0), (3.0, 4.0)],
+        [((1.0, 2.0), (3.0, 4.0)), ((5.0, 6.0), (7.0, 8.0))],
+        [],
+        [np.eye(2)],
+        "text",
+    ],
+    ids=["array", "lists", "pairs", "pairs with channels", "nothing", "matrices", "text"],
 )
 def test_a_table_is_not_a_list_of_graphs(table):
     assert not is_list_of_samples(table)
@@ -91,6 +103,7 @@ def test_a_table_is_not_a_list_of_graphs(table):
         (path_in_networkx(tag=[1, 2]), "Graph 1: every node must have .*'tag', or none; 2 of 3"),
         ((EDGES, np.zeros((2, 1))), "Graph 1: edge_index must stay below n_nodes"),
         ((EDGES, np.full((3, 1), np.nan)), "Graph 1: x must be finite"),
+        (([[0, 1], [1]], [1.0, 2.0]), "Graph 1: edge_index must be an array of numbers"),
         ((EDGES, 3.0), "Graph 1: x must have a row for each node"),
     ],
 )

@@ -91,8 +91,18 @@ def as_samples(graphs: Any) -> list[GraphSample]:
 def _is_sample(graph: Any) -> bool:
     if isinstance(graph, GraphSample) or hasattr(graph, "edge_index") or is_networkx(graph):
         return True
-    is_pair = isinstance(graph, tuple) and len(graph) == 2
-    return is_pair and getattr(graph[0], "shape", np.shape(graph[0]))[:1] == (2,)
+    return isinstance(graph, tuple) and len(graph) == 2 and _is_edge_index(graph[0])
+
+
+def _is_edge_index(ends: Any) -> bool:
+    """Tell whether something has two rows; what is ragged is no table, and reading it says so."""
+    shape = getattr(ends, "shape", None)
+    if shape is None:
+        try:
+            shape = np.shape(ends)
+        except ValueError:
+            return True
+    return len(shape) == 2 and shape[0] == 2
 
 
 def _as_sample(graph: Any, place: int) -> GraphSample:
