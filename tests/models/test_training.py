@@ -83,6 +83,16 @@ def test_the_global_generator_is_left_alone(rng):
     assert torch.rand(3).tolist() == expected
 
 
+def test_generators_of_devices_that_are_not_used_are_left_alone(monkeypatch):
+    calls = []
+    monkeypatch.setattr(torch.cuda, "manual_seed_all", calls.append)
+    with seeded(1, 2, device=CPU):
+        drawn = torch.rand(3).tolist()
+    with seeded(1, 2, device=CPU):
+        assert torch.rand(3).tolist() == drawn
+    assert not calls
+
+
 def test_the_global_generator_does_not_matter():
     runs = []
     for seed in (1, 2):

@@ -182,7 +182,10 @@ def seeded(*numbers: int, device: torch.device):
     seed = int(np.random.SeedSequence(numbers).generate_state(1, np.uint64)[0])
     devices = [] if device.type == "cpu" else [device]
     with torch.random.fork_rng(devices, device_type=device.type if devices else "cuda"):
-        torch.manual_seed(seed)
+        torch.default_generator.manual_seed(seed)  # torch.manual_seed seeds every device there is
+        for each in devices:
+            state = torch.Generator(each).manual_seed(seed).get_state()
+            torch.get_device_module(each).set_rng_state(state, each)
         yield
 
 
