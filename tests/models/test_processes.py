@@ -23,10 +23,24 @@ from walkconv.models.processes import (
 from walkconv.models.scaling import learn_scaling
 from walkconv.models.table import Table
 from walkconv.models.training import Training, TrainingSettings
-from walkconv.models.whole_batch import draw_for_rows, whole_batch
+from walkconv.models.whole_batch import WholeBatch, draw_for_rows, whole_batch
 
 COUNTS = [4, 1, 6]
 """Rows of each process: unequal, and one alone."""
+
+
+@pytest.mark.parametrize("is_training", [True, False])
+def test_settings_may_come_by_position(is_training):
+    x = torch.arange(12.0).reshape(6, 2)
+    mode = WholeBatch()
+    for function, arguments in (
+        (functional.dropout, (x, 0.5, is_training)),
+        (functional.batch_norm, (x, torch.zeros(2), torch.ones(2), None, None, is_training)),
+    ):
+        torch.manual_seed(0)
+        expected = function(*arguments)
+        torch.manual_seed(0)
+        torch.testing.assert_close(mode.__torch_function__(function, (), arguments), expected)
 
 
 def my_place(processes):

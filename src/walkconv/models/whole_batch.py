@@ -8,6 +8,7 @@ Inside `whole_batch` torch's own functions know of the other processes, so that 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from inspect import signature
 from typing import Any
 
 import torch
@@ -65,10 +66,14 @@ class WholeBatch(TorchFunctionMode):
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
-        if func is functional.dropout and kwargs["training"] and kwargs["p"] > 0:
-            return _dropout(args[0], kwargs["p"])
-        if func is functional.batch_norm and kwargs["training"]:
-            return batch_norm(_SHARING.get(), *args, **kwargs)
+        if func is functional.dropout or func is functional.batch_norm:
+            given = signature(func).bind(*args, **kwargs)
+            given.apply_defaults()
+            settings = given.arguments
+            if func is functional.dropout and settings["training"] and settings["p"] > 0:
+                return _dropout(settings["input"], settings["p"])
+            if func is functional.batch_norm and settings["training"]:
+                return batch_norm(_SHARING.get(), *given.args)
         return func(*args, **kwargs)
 
 
