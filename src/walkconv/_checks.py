@@ -66,6 +66,18 @@ def check_table(X: Any, name: str = "X") -> np.ndarray | sp.csc_array:
     return table
 
 
+def check_positions(values: Any, name: str, n_nodes: int) -> np.ndarray:
+    """Return the places of nodes as finite float64 (n_nodes, n_axes), at least one axis."""
+    positions = as_real(as_array(values, name), name).astype(np.float64)
+    if positions.ndim != 2 or len(positions) != n_nodes or positions.shape[1] == 0:
+        raise ValueError(
+            f"{name} must have shape (n_nodes, n_axes) with n_nodes = {n_nodes}; "
+            f"got shape {positions.shape}."
+        )
+    check_finite(positions, name)
+    return positions
+
+
 def as_array(values: Any, name: str) -> np.ndarray:
     """Return anything array-like as an array, without a copy where there need be none."""
     if isinstance(values, np.ma.MaskedArray):

@@ -129,7 +129,10 @@ def test_a_file_keeps_the_orientation(fields, tmp_path):
         (lambda a, c: c.update(order="up"), "order must be one of"),
         (lambda a, c: c.update(reason=3), "the reason for the order must be text"),
         (lambda a, c: a.pop("level.0.positions"), "must come with positions"),
-        (lambda a, c: a.update({"level.0.positions": np.zeros((7, 2))}), "positions of 120 nodes"),
+        (
+            lambda a, c: a.update({"level.0.positions": np.zeros((7, 2))}),
+            "positions must have shape .* n_nodes = 120",
+        ),
         (lambda a, c: a.update({"level.0.positions": np.full((120, 2), np.nan)}), "finite"),
         (lambda a, c: a.update(period=np.zeros(3)), "a period for each axis"),
     ],

@@ -93,7 +93,7 @@ def test_a_grid_layer_that_does_not_fit_is_pointed_at(lopsided):
     ("ties", "message"),
     [
         ("first", "ties must be one of 'index', 'random', 'position'"),
-        (np.zeros((7, 2)), r"n_nodes = 48; got ndarray of shape \(7, 2\)"),
+        (np.zeros((7, 2)), r"n_nodes = 48; got shape \(7, 2\)"),
         (np.full((48, 2), np.nan), "ties must be finite"),
         (None, "ties must"),
     ],

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 
 from walkconv import diagnose, expected_visits, select_neighbors
 
@@ -27,8 +28,9 @@ GRAPH = np.ones((4, 4))
         ({"ties": "first"}, ValueError, "ties must be 'index', 'random' or positions"),
         ({"ties": None}, ValueError, "ties must be 'index', 'random' or positions"),
         ({"ties": np.zeros((3, 2))}, ValueError, r"n_nodes = 4; got shape \(3, 2\)"),
-        ({"ties": np.full((4, 2), np.nan)}, ValueError, "positions must be finite; got nan"),
-        ({"ties": np.array([["a"]] * 4)}, TypeError, "positions must hold real numbers"),
+        ({"ties": np.full((4, 2), np.nan)}, ValueError, "ties must be finite; got nan"),
+        ({"ties": [[0.0, 1.0], [2.0]]}, TypeError, "ties must be an array of numbers"),
+        ({"ties": np.array([["a"]] * 4)}, TypeError, "ties must hold real numbers"),
     ],
 )
 def test_settings(settings, error, message):
@@ -64,3 +66,10 @@ def test_graphs(graph, error, message):
 def test_steps_of_the_definition():
     with pytest.raises(ValueError, match="n_steps must be at least 0; got -2"):
         expected_visits(GRAPH, n_steps=-2)
+
+
+def test_ties_may_be_a_tensor_that_records_gradients():
+    places = torch.tensor([[0.0], [1.0], [2.0], [3.0]], requires_grad=True)
+    found = select_neighbors(GRAPH, n_neighbors=2, ties=places)
+    expected = select_neighbors(GRAPH, n_neighbors=2, ties=[[0.0], [1.0], [2.0], [3.0]])
+    np.testing.assert_array_equal(found.index, expected.index)

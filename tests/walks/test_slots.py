@@ -172,7 +172,7 @@ def test_the_node_itself_keeps_its_slot_and_visits_beside_busier_nodes():
         ({"order": "place"}, ValueError, "order must be one of 'visits', 'direction'; got 'place'"),
         ({}, ValueError, r"needs positions: known ones, or layout_graph\(graph\).positions"),
         ({"positions": np.zeros((3, 2))}, ValueError, r"n_nodes = 4; got shape \(3, 2\)"),
-        ({"positions": np.zeros(4)}, ValueError, r"\(n_nodes, n_dims\).*got shape \(4,\)"),
+        ({"positions": np.zeros(4)}, ValueError, r"\(n_nodes, n_axes\).*got shape \(4,\)"),
         ({"positions": np.full((4, 1), np.inf)}, ValueError, "positions must be finite; got inf"),
         ({"positions": [["a"]] * 4}, TypeError, "positions must hold real numbers"),
         (

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from walkconv._checks import check_finite, check_integer, check_option
+from walkconv._checks import check_integer, check_option, check_positions
 from walkconv.estimators.orientation import Orientation
 from walkconv.layers.pool import check_groups
 from walkconv.models.architecture import Convolution, Layer, Pooling
@@ -91,7 +91,6 @@ def _neighbors(arrays: Arrays, n_steps: Any, n_nodes: int) -> Neighbors:
 def _positions(positions: np.ndarray | None, n_nodes: int) -> np.ndarray | None:
     if positions is None:
         return None
-    if positions.dtype != np.float64 or positions.ndim != 2 or len(positions) != n_nodes:
-        raise ValueError(f"the positions of {n_nodes} nodes must be a float64 table.")
-    check_finite(positions, "positions")
-    return positions
+    if positions.dtype != np.float64:
+        raise TypeError(f"the positions of nodes must be float64; they are {positions.dtype}.")
+    return check_positions(positions, "positions", n_nodes)

@@ -12,14 +12,7 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse as sp
 
-from walkconv._checks import (
-    as_array,
-    as_real,
-    check_finite,
-    check_integer,
-    check_option,
-    describe,
-)
+from walkconv._checks import check_integer, check_option, check_positions
 from walkconv.coarsening import Coarsening, Grid, coarsen, coarsen_grid, find_grid
 from walkconv.models.architecture import Convolution, Layer, Pooling, point_at_layer
 from walkconv.walks import Neighbors, select_neighbors
@@ -134,14 +127,7 @@ def find_positions(ties: Any, graph: sp.csr_array) -> tuple[Grid | None, np.ndar
                 "it. Give the positions (n_nodes, n_axes) instead."
             )
         return grid, grid.positions.astype(np.float64)
-    positions = as_real(as_array(ties, "ties"), "ties").astype(np.float64)
-    if positions.ndim != 2 or len(positions) != graph.shape[0] or positions.shape[1] == 0:
-        raise ValueError(
-            "ties must be 'index', 'random', 'position' or positions (n_nodes, n_axes) with "
-            f"n_nodes = {graph.shape[0]}; got {describe(ties)}."
-        )
-    check_finite(positions, "ties")
-    return None, positions
+    return None, check_positions(ties, "ties", graph.shape[0])
 
 
 def group_means(

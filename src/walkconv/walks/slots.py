@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from walkconv._checks import as_array, as_real, check_finite, check_integer
+from walkconv._checks import as_array, as_real, check_finite, check_integer, check_positions
 from walkconv.walks.plan import Plan
 from walkconv.walks.slot_loops import local_spacing, orient_rows
 
@@ -77,13 +77,7 @@ def check_places(positions: Any, period: Any, n_nodes: int) -> Places:
         raise ValueError(
             "order='direction' needs positions: known ones, or layout_graph(graph).positions."
         )
-    places = as_real(as_array(positions, "positions"), "positions").astype(np.float64)
-    if places.ndim != 2 or places.shape[0] != n_nodes or places.shape[1] == 0:
-        raise ValueError(
-            f"positions must have shape (n_nodes, n_dims) with n_nodes = {n_nodes}; "
-            f"got shape {places.shape}."
-        )
-    check_finite(places, "positions")
+    places = check_positions(positions, "positions", n_nodes)
     if period is None:
         return Places(places, np.zeros(places.shape[1]))
     lengths = as_real(as_array(period, "period"), "period").astype(np.float64)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from walkconv._checks import as_real, check_finite, describe
+from walkconv._checks import check_positions, describe
 from walkconv.walks.loops import BY_CHANCE, BY_DISPLACEMENT, BY_INDEX
 
 
@@ -45,13 +45,7 @@ def tie_rule(ties: Any, random_state: Any, n_nodes: int) -> TieRule:
         raise ValueError(
             f"ties must be 'index', 'random' or positions (n_nodes, n_axes); got {describe(ties)}."
         )
-    positions = as_real(np.asarray(ties), "positions").astype(np.float64)
-    if positions.ndim != 2 or positions.shape[0] != n_nodes or positions.shape[1] == 0:
-        raise ValueError(
-            f"positions must have shape (n_nodes, n_axes) with n_nodes = {n_nodes}; "
-            f"got shape {positions.shape}."
-        )
-    check_finite(positions, "positions")
+    positions = check_positions(ties, "ties", n_nodes)
     extent = np.ptp(positions, axis=0)
     return TieRule(
         BY_DISPLACEMENT, np.uint64(0), positions / np.where(extent > 0, extent, 1.0) * 2.0**30
