@@ -231,8 +231,8 @@ def test_second_derivatives(each_engine, per_sample, scaled):
 def test_a_penalty_of_the_gradient_reaches_the_weights(each_engine):
     x, index, weight, bias, _ = problem()
     penalties = []
-    for convolve in (graph_conv, define_graph_conv):
-        out = convolve(x, index, weight, bias, None)
+    for way in (graph_conv, define_graph_conv):
+        out = way(x, index, weight, bias, None)
         (grad,) = torch.autograd.grad(out.sum(), x, create_graph=True)
         penalties.append(torch.autograd.grad(grad.square().sum(), weight)[0])
     torch.testing.assert_close(*penalties)
