@@ -149,6 +149,10 @@ def test_numpy_tables_and_small_integers():
     expected = graph_conv(x, index, weight, bias, scale)
     found = graph_conv(x, index.numpy().astype(np.int32), weight, bias, scale.numpy())
     torch.testing.assert_close(found, expected)
+    mask = scale > 0
+    torch.testing.assert_close(
+        graph_conv(x, index, weight, bias, mask.numpy()), graph_conv(x, index, weight, bias, mask)
+    )
     backwards = index.numpy()[::-1].copy()[::-1]
     backwards.flags.writeable = False
     for table in (backwards, backwards.astype(">i8"), backwards.astype(np.int8)):
@@ -182,6 +186,15 @@ def test_dimensions_of_size_zero(each_engine, empty):
     x, index, weight, bias, _ = problem()
     out = graph_conv(x[:, :0], torch.full_like(index, -1), weight, bias)
     torch.testing.assert_close(out, bias.expand(3, 7, 5))
+
+
+@pytest.mark.parametrize("n_samples", [0, 2])
+def test_a_gradient_that_is_not_wanted_is_empty_in_every_case(n_samples):
+    x, index, weight, _, _ = problem(n_samples=n_samples)
+    grad = torch.ones(n_samples, 7, 5, dtype=x.dtype)
+    differentiate = torch.ops.walkconv.graph_conv_backward.default
+    found = differentiate(grad, x.detach(), index, weight.detach(), None, False, True, False)
+    assert [tuple(g.shape) for g in found] == [(0,), (4, 2, 5), (0,)]
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])

@@ -32,7 +32,8 @@ def graph_conv(
         Node features of any number of samples.
     index : integer tensor or array of shape (n_nodes, p) or (..., n_nodes, p)
         Neighbours by rank, one table for all samples or one per sample; -1 is an empty slot and
-        contributes nothing. Usually ``n_nodes == n_in``.
+        contributes nothing. Usually ``n_nodes == n_in``. A tensor that shares its memory with
+        numpy must not be changed through numpy: what was learned of the table is kept with it.
     weight : Tensor of shape (p, c_in, c_out)
     bias : Tensor of shape (c_out,), optional
     scale : tensor or array of the shape of `index`, optional
@@ -94,7 +95,7 @@ def _as_tables(x: Tensor, index: Any, scale: Any) -> tuple[Tensor, Tensor | None
         came = index.dtype if isinstance(index, Tensor) else describe(index)
         raise TypeError(f"index must hold integers (int64 or int32); got {came}.")
     index = index.to(device=x.device, dtype=torch.int64)
-    if isinstance(scale, np.ndarray) and scale.dtype.kind in "iuf":
+    if isinstance(scale, np.ndarray) and scale.dtype.kind in "biuf":
         scale = torch.tensor(scale.astype(np.float64))
     if scale is not None:
         if not isinstance(scale, Tensor) or scale.dtype.is_complex:

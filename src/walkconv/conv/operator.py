@@ -61,7 +61,11 @@ def _backward(
     *wanted: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
     if _is_empty(x, index, weight):
-        return x.new_zeros(x.shape), x.new_zeros(weight.shape), grad.sum((0, 1))
+        found = x.new_zeros(x.shape), x.new_zeros(weight.shape), grad.sum((0, 1))
+        grads = [
+            g if is_wanted else x.new_empty(0) for g, is_wanted in zip(found, wanted, strict=True)
+        ]
+        return grads[0], grads[1], grads[2]
     return engine_for(x).backward(grad.contiguous(), x.contiguous(), index, weight, scale, *wanted)
 
 
