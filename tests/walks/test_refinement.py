@@ -70,3 +70,18 @@ def test_colours_given_come_first_and_spread():
 def test_several_columns_may_tell_nodes_apart():
     path = nx.to_numpy_array(nx.path_graph(2))
     assert refine_colors(path, [[1.0, 0.5], [1.0, 0.25]], n_steps=1).tolist() == [1, 0]
+
+
+def test_visits_that_differ_by_rounding_tell_no_nodes_apart(rng):
+    """Two equal parts; their visits 1/1024 are sums, which other numbers add in another order."""
+    part = np.zeros((8, 8))
+    part[0, 1:6] = [1, 2, 3, 4, 5]
+    part[1:6, 6] = 1
+    part[1:6, 7] = 1023
+    matrix = np.kron(np.eye(2), part)
+    for _ in range(50):
+        order = rng.permutation(16)
+        renumbered = refine_colors(matrix[np.ix_(order, order)], n_steps=2)
+        colors = renumbered[np.argsort(order)]
+        np.testing.assert_array_equal(colors[:8], colors[8:])
+        assert len(set(colors)) == 3

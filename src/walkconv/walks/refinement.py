@@ -12,9 +12,7 @@ from typing import Any
 import numpy as np
 
 from walkconv.walks.definition import expected_visits
-
-DIGITS = 9
-"""Visits equal to so many digits count as equal; fewer colours would be the only harm."""
+from walkconv.walks.loops import REACHED, TIE
 
 
 def refine_colors(graph: Any, colors: np.ndarray | None = None, *, n_steps: int) -> np.ndarray:
@@ -47,9 +45,9 @@ def refine_colors(graph: Any, colors: np.ndarray | None = None, *, n_steps: int)
     """
     visits = expected_visits(graph, n_steps=n_steps)
     n_nodes = len(visits)
-    source, target = np.nonzero(visits)
+    source, target = np.nonzero(visits >= REACHED)
     starts = np.searchsorted(source, np.arange(n_nodes))
-    _, amount = np.unique(np.round(visits[source, target], DIGITS), return_inverse=True)
+    amount = _tied(visits[source, target])
     start = np.zeros((n_nodes, 1)) if colors is None else np.reshape(colors, (n_nodes, -1))
     found = np.unique(start, axis=0, return_inverse=True)[1].reshape(-1)
     while True:
@@ -64,6 +62,19 @@ def refine_colors(graph: Any, colors: np.ndarray | None = None, *, n_steps: int)
         if finer.max() == found.max():
             return finer
         found = finer
+
+
+def _tied(values: np.ndarray) -> np.ndarray:
+    """Return the number (n_values,) of the tie that each value belongs to, ties in ascending order.
+
+    As among neighbours, a value joins the one before it when they agree to a relative `TIE`.
+    """
+    order = np.argsort(values)
+    ascending = values[order]
+    is_new = ascending[:-1] < ascending[1:] * (1.0 - TIE)
+    tie = np.empty(len(values), dtype=np.int64)
+    tie[order] = np.concatenate([[0], np.cumsum(is_new)])
+    return tie
 
 
 def _mixed(numbers: np.ndarray) -> np.ndarray:
