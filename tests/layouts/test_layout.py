@@ -9,6 +9,8 @@ import pytest
 import scipy.sparse as sp
 
 from walkconv import correlation_graph, grid_graph, layout_graph, layout_quality, select_neighbors
+from walkconv.layouts import place
+from walkconv.layouts.routes import find_routes
 
 
 def oriented(graph, layout, n_neighbors):
@@ -116,6 +118,39 @@ def test_components_stand_beside_each_other(shuffled_grid):
     spans = [positions[part, 0] for part in (range(25, 115), range(25), [115], [116])]
     for before, after in pairwise(spans):
         assert before.max() + 1 < after.min()
+
+
+@pytest.mark.parametrize("n_dims", [1, 2, 3])
+def test_lone_nodes_and_pairs_stand_as_they_would_alone_without_a_layout_each(
+    n_dims, rng, monkeypatch
+):
+    laid_out = []
+
+    def counted(weight, recipe):
+        laid_out.append(weight.shape[0])
+        return find_routes(weight, recipe)
+
+    monkeypatch.setattr(place, "find_routes", counted)
+    pair, lone = np.array([[0.0, 2.5], [2.5, 0.0]]), np.zeros((1, 1))
+    path = nx.to_numpy_array(nx.path_graph(3))
+    blocks = [lone, pair, path, lone, nx.to_numpy_array(nx.path_graph(5)), pair]
+    ends = np.cumsum([len(block) for block in blocks])
+    order = rng.permutation(ends[-1])
+    positions = np.empty((len(order), n_dims))
+    shuffled = sp.block_diag(blocks, format="csr")[order][:, order]
+    positions[order] = layout_graph(shuffled, n_dims=n_dims, n_edges=2).positions
+    assert laid_out == [5, 3]
+    number = np.argsort(order)
+    components = [range(end - len(block), end) for block, end in zip(blocks, ends, strict=True)]
+    components.sort(key=lambda part: (-len(part), number[part].min()))
+    end = positions[components[0], 0].min() - place.GAP
+    for part in components:
+        part = np.array(part)[np.argsort(number[part])]
+        alone = layout_graph(shuffled[number[part]][:, number[part]], n_dims=n_dims, n_edges=2)
+        expected = alone.positions - alone.positions[:, 0].min() * np.eye(n_dims)[0]
+        expected[:, 0] += end + place.GAP
+        np.testing.assert_allclose(positions[part], expected, atol=1e-9)
+        end = positions[part, 0].max()
 
 
 @pytest.mark.parametrize("n_dims", [1, 2, 3])

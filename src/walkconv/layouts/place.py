@@ -1,6 +1,7 @@
 """The door of this room: a graph becomes a layout."""
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -74,29 +75,39 @@ def layout_graph(
     else:
         tried = (check_integer(n_edges, "n_edges", minimum=1),)
     weight = similarity(as_graph(graph))
-    _, part = connected_components(weight, directed=False)
-    sizes = np.bincount(part)
-    members = np.split(np.argsort(part, kind="stable"), np.cumsum(sizes)[:-1])
-    members.sort(key=len, reverse=True)  # stable: equal ones in the order of their first nodes
-    largest = _within(weight, members[0])
+    order, sizes = _by_component(weight)
+    grouped = sp.csr_array(weight[order][:, order])
+    ends = np.cumsum(sizes)
+    largest = sp.csr_array(grouped[: ends[0], : ends[0]])
     recipe = best_recipe(largest, tried, n_dims)
     first = _lay_out(largest, recipe, n_dims, n_landmarks)
-    if len(members) == 1:
-        return first
-    positions = np.zeros((weight.shape[0], n_dims))
-    positions[members[0]] = first.positions
+    n_larger = max(1, int((sizes > 2).sum()))
+    positions = np.zeros((len(order), n_dims))
+    positions[order[: ends[0]]] = first.positions
     end = first.positions[:, 0].max()
-    for nodes in members[1:]:
-        places = _lay_out(_within(weight, nodes), recipe, n_dims, n_landmarks).positions
+    for start, stop in pairwise(ends[:n_larger]):
+        within = sp.csr_array(grouped[start:stop, start:stop])
+        places = _lay_out(within, recipe, n_dims, n_landmarks).positions
         places[:, 0] += end + GAP - places[:, 0].min()
         end = places[:, 0].max()
-        positions[nodes] = places
+        positions[order[start:stop]] = places
+    # Lone nodes and pairs need no layout: they stand on the first axis, a pair one step apart.
+    gaps_before = np.repeat(np.arange(len(sizes) - n_larger), sizes[n_larger:])
+    steps = np.arange(len(gaps_before)) + (GAP - 1.0) * gaps_before
+    positions[order[ends[n_larger - 1] :], 0] = end + GAP + steps
     return replace(first, positions=positions)
 
 
-def _within(weight: sp.csr_array, nodes: np.ndarray) -> sp.csr_array:
-    """Return the graph of some nodes."""
-    return weight if len(nodes) == weight.shape[0] else sp.csr_array(weight[nodes][:, nodes])
+def _by_component(weight: sp.csr_array) -> tuple[np.ndarray, np.ndarray]:
+    """Return the nodes (n_nodes,) by component, the largest first, and the components' sizes.
+
+    Equal ones stand in the order of their first nodes.
+    """
+    _, part = connected_components(weight, directed=False)
+    sizes = np.bincount(part)
+    by_size = np.argsort(-sizes, kind="stable")
+    rank = np.argsort(by_size)
+    return np.argsort(rank[part], kind="stable"), sizes[by_size]
 
 
 def _lay_out(weight: sp.csr_array, recipe: Recipe, n_dims: int, n_landmarks: int) -> Layout:
