@@ -50,6 +50,11 @@ def test_distance_to_the_stationary_law_of_a_directed_graph():
     np.testing.assert_allclose(found, expected, atol=1e-3)
 
 
+def test_distance_to_the_stationary_law_of_a_long_directed_ring():
+    found = diagnose(nx.cycle_graph(400, create_using=nx.DiGraph), n_neighbors=2, max_steps=2)
+    np.testing.assert_allclose(found.stationary_distance, [1 - 2 / 400, 1 - 3 / 400])
+
+
 def test_a_long_walk_forgets_its_start_and_the_table_shows_it():
     found = diagnose(nx.complete_graph(20), n_neighbors=5, max_steps=40)
     assert found.stationary_distance[-1] < 0.05 < found.stationary_distance[0]

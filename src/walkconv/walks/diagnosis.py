@@ -5,17 +5,16 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import connected_components
 
 from walkconv._adapters import as_graph
 from walkconv._checks import check_integer
 from walkconv.walks.reach import enough_steps
 from walkconv.walks.select import select_neighbors
+from walkconv.walks.stationary import stationary_law
 from walkconv.walks.transition import sparse_transition
 
 SAMPLED_ROWS = 256
 HUB_SHARE_OF_NODES = 0.01
-SETTLED = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +108,7 @@ def _stationary_distances(graph: sp.csr_array, max_steps: int) -> np.ndarray:
     n_nodes = graph.shape[0]
     nodes = np.unique(np.linspace(0, n_nodes - 1, min(n_nodes, SAMPLED_ROWS)).astype(np.int64))
     step = sparse_transition(graph)
-    law = _stationary_law(graph, step, nodes)
+    law = stationary_law(graph, step, nodes)
     chance = np.zeros((len(nodes), n_nodes))
     chance[np.arange(len(nodes)), nodes] = 1.0
     visits = chance.copy()
@@ -119,30 +118,3 @@ def _stationary_distances(graph: sp.csr_array, max_steps: int) -> np.ndarray:
         visits += chance
         distances[k - 1] = np.abs(visits / (k + 1) - law).sum(axis=1).mean() / 2
     return distances
-
-
-def _stationary_law(graph: sp.csr_array, step: sp.csr_array, nodes: np.ndarray) -> np.ndarray:
-    """Return the limit of ``Q_i / k`` for each of `nodes`, as rows (len(nodes), n_nodes).
-
-    On a symmetric graph it is the degree within the component of i. On a directed graph the walk
-    is followed, standing still every other step on average so that it cannot alternate for ever,
-    until a step changes less than 1e-10 of it: what moves slower than that is taken for settled.
-    """
-    weight = abs(graph)
-    if abs(weight - weight.T).max() <= 1e-12 * weight.max():
-        _, component = connected_components(graph, directed=False)
-        degree = np.asarray(weight.sum(axis=1))
-        degree[degree == 0] = 1.0
-        total = np.bincount(component, weights=degree)
-        share = degree / total[component]
-        return np.where(component[nodes][:, None] == component[None, :], share, 0.0)
-    law = np.zeros((len(nodes), graph.shape[0]))
-    law[np.arange(len(nodes)), nodes] = 1.0
-    change = 1.0
-    for _ in range(10_000):
-        if change < SETTLED:
-            break
-        after = (law + law @ step) / 2
-        change = np.abs(after - law).sum(axis=1).max()
-        law = after
-    return law
