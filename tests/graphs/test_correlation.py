@@ -217,11 +217,12 @@ class Lazy:
 
     def __init__(self, values):
         self.values, self.shape, self.dtype = values, values.shape, values.dtype
-        self.most_read = 0
+        self.most_read = self.all_read = 0
 
     def __getitem__(self, part):
         read = self.values[part]
         self.most_read = max(self.most_read, read.size)
+        self.all_read += read.size
         return read
 
 
@@ -291,6 +292,21 @@ def test_a_lazy_table_is_never_read_whole(rng, monkeypatch):
     assert table.most_read <= 20 * 30
     whole = correlation_graph(table.values, n_edges=2)
     np.testing.assert_array_equal(graph.indices, whole.indices)
+
+
+def test_three_readings_of_a_table_standardise_its_columns(rng, monkeypatch):
+    monkeypatch.setattr(columns, "CHUNK_BYTES", 8 * 20 * 30)
+    table = Lazy(rng.normal(size=(300, 20)))
+    columns.Columns(table, 0, 20)
+    assert table.all_read == 3 * table.values.size
+
+
+def test_each_pair_of_tiles_is_computed_once_so_the_graph_is_symmetric_bit_for_bit(rng):
+    table = Lazy(rng.normal(size=(300, 50)))
+    graph = correlation_graph(table, tile_size=10)
+    assert (graph != graph.T).nnz == 0
+    n_tiles, n_pairs = 5, 10  # a tile with itself is read once, with another twice
+    assert table.all_read == 300 * 10 * (3 * n_tiles + n_tiles + 2 * n_pairs)
 
 
 def test_a_lazy_table_is_checked_too(rng):

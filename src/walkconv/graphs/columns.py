@@ -97,8 +97,9 @@ class Columns:
         return Columns(self.table, self.start, self.stop, chosen, self.moments.of(chosen))
 
     def _measure(self) -> Moments:
-        lowest = np.min([chunk.min(axis=0) for chunk in self._chunks()], axis=0)
-        highest = np.max([chunk.max(axis=0) for chunk in self._chunks()], axis=0)
+        bounds = [(chunk.min(axis=0), chunk.max(axis=0)) for chunk in self._chunks()]
+        lowest = np.min([low for low, _ in bounds], axis=0)
+        highest = np.max([high for _, high in bounds], axis=0)
         if not (np.isfinite(lowest) & np.isfinite(highest)).all():
             raise ValueError("X must hold finite numbers; got NaN or infinity.")
         is_constant = lowest == highest

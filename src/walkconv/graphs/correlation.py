@@ -114,10 +114,17 @@ def _as_table(X: Any) -> Any:
 
 
 def _all_pairs(blocks: list[Columns]) -> sp.csr_array:
-    """Return the graph of all pairs (n_nodes, n_nodes)."""
+    """Return the graph of all pairs (n_nodes, n_nodes), each tile and its mirror image at once."""
     strips = []
-    for here in blocks:
-        strip = np.hstack([correlations(here, there) for there in blocks])
+    tiles = [[] for _ in blocks]  # of each strip, from the left
+    for place, here in enumerate(blocks):
+        tiles[place].append(correlations(here, here))
+        for later in range(place + 1, len(blocks)):
+            tile = correlations(here, blocks[later])
+            tiles[place].append(tile)
+            tiles[later].append(tile.T)
+        strip = np.hstack(tiles[place])
+        tiles[place].clear()
         strip[np.arange(here.n_columns), here.columns] = ~here.moments.is_constant
         strips.append(sp.csr_array(strip))
     return sp.csr_array(sp.vstack(strips, format="csr"))
