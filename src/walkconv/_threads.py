@@ -7,10 +7,16 @@ from typing import Any
 
 
 def available_threads() -> int:
-    """Return how many cores this process may use."""
+    """Return how many cores this process may use, at most ``OMP_NUM_THREADS`` where that is set.
+
+    Launchers of several processes set it, so that these do not use all cores each.
+    """
     if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+        n_cores = len(os.sched_getaffinity(0))
+    else:
+        n_cores = os.cpu_count() or 1
+    asked = os.environ.get("OMP_NUM_THREADS", "").strip()
+    return min(n_cores, int(asked)) if asked.isdecimal() and int(asked) > 0 else n_cores
 
 
 def done_in_threads(

@@ -1,5 +1,6 @@
 """Every engine equals the definition, whose meaning is worked out in exact fractions here."""
 
+import threading
 from fractions import Fraction
 
 import numpy as np
@@ -9,6 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from walkconv import grid_graph, select_neighbors
+from walkconv.walks import blocked
+from walkconv.walks.loops import rank_rows
 from walkconv.walks.select import ENGINES
 
 engines = pytest.mark.parametrize("method", ENGINES)
@@ -208,3 +211,16 @@ def test_displacements_that_differ_by_rounding_are_the_same(method):
     inside = [i for i in range(100) if 0 < i // 10 < 9 and 0 < i % 10 < 9]
     steps = table[inside] - np.array(inside)[:, None]
     assert (steps == [0, -11, -10, -9, -1, 1, 9, 10, 11]).all()
+
+
+def test_dense_products_are_called_from_one_thread_since_they_have_their_own(rng, monkeypatch):
+    callers = set()
+
+    def noted(*arguments):
+        callers.add(threading.current_thread())
+        rank_rows(*arguments)
+
+    monkeypatch.setattr(blocked, "rank_rows", noted)
+    settings = {"n_neighbors": 3, "n_steps": 2, "method": "blocked", "block_size": 16}
+    select_neighbors(rng.random((80, 80)), n_threads=4, **settings)
+    assert callers == {threading.main_thread()}

@@ -1,5 +1,6 @@
 """A block of rows at a time, dense: for graphs with many edges and more nodes than fit as Q."""
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -25,6 +26,8 @@ def most_visited(graph: sp.csr_array, plan: Plan) -> tuple[np.ndarray, np.ndarra
     n_nodes = graph.shape[0]
     is_dense = sparse_step.nnz >= DENSE_FROM * n_nodes**2
     step = sparse_step.toarray() if is_dense else sparse_step
+    if is_dense:  # its products have threads of their own
+        plan = replace(plan, n_threads=1)
     work = partial(_walk_block, sparse_step, step, plan)
     return plan.fill(np.arange(n_nodes), work, most_rows=MOST_ROWS)
 
