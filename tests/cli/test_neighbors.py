@@ -272,15 +272,6 @@ def test_nodes_keep_the_names_they_have(run, tmp_path, lines, names):
     assert found == (names or sorted(set(lines.split())))
 
 
-def test_the_checkpoint_and_the_output_are_two_files(run, tmp_path):
-    (tmp_path / "a.csv").write_text(EDGES)
-    both = tmp_path / "rows.csv"
-    code, _, err = run("neighbors", tmp_path / "a.csv", "--checkpoint", both, "-o", both)
-    assert code != 0
-    assert "must be two files" in err
-    assert not both.exists()
-
-
 def test_an_npz_in_capitals_is_written_and_nothing_is_left_behind(run, tmp_path):
     (tmp_path / "a.csv").write_text(EDGES)
     assert run("neighbors", tmp_path / "a.csv", "-p", 2, "-q", "-o", tmp_path / "OUT.NPZ")[0] == 0

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from walkconv.cli.checkpoints import refuse_same_file
+from walkconv.cli.outputs import refuse_inputs
 from walkconv.cli.steps import Steps
 
 
@@ -74,8 +74,8 @@ def fit(
         if not quiet:
             typer.echo(text, err=True)
 
+    refuse_inputs(output, {"FILE": data, "--test": test, "--checkpoint": checkpoint})
     check_output(output)
-    refuse_same_file(checkpoint, output)
     table = read_table(data)
     column = pick(table, [target], data).to_series()
     X = as_numbers(leave_out(table, [target, *(drop or [])], data))

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from walkconv.cli.checkpoints import refuse_same_file
+from walkconv.cli.outputs import refuse_inputs
 from walkconv.cli.steps import Steps
 
 
@@ -66,7 +66,7 @@ def neighbors(
     from walkconv.cli.neighbors_file import write_neighbors
     from walkconv.cli.tables import as_numbers, leave_out
 
-    refuse_same_file(checkpoint, output)
+    refuse_inputs(output, {"FILE": data, "--checkpoint": checkpoint})
     table = None
     if kind == "auto" and is_matrix(data):
         kind = KindChoice.matrix

@@ -4,6 +4,8 @@ from typing import Annotated
 
 import typer
 
+from walkconv.cli.outputs import refuse_inputs
+
 
 def predict(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="Model file of `walkconv fit`.")],
@@ -27,6 +29,7 @@ def predict(
     import walkconv
     from walkconv.cli.tables import as_numbers, pick, read_table, write_table
 
+    refuse_inputs(output, {"MODEL": model, "FILE": data})
     fitted = walkconv.load(model)
     table = read_table(data)
     kept = pick(table, keep or [], data)
