@@ -2,7 +2,10 @@
 
 import os
 
+import polars as pl
 import pytest
+
+from walkconv.cli.tables import read_table, write_table
 
 COMMANDS = {
     "fit": ["fit", "data.csv", "--target", "y", "--test", "test.csv"],
@@ -50,3 +53,51 @@ def test_what_a_command_reads_is_never_its_output(run, folder, command, output, 
     )
     for kept in ("data.csv", "test.csv", "model", "rows"):
         assert (folder / kept).read_text() == "precious"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(
+    ("output", "message"),
+    [
+        (".", "must be a file; it is a folder. Name a file in it."),
+        ("rows/out.csv", "must lie in a folder that can be written to; {folder}/rows cannot."),
+        ("rows/new/out.csv", "must lie in a folder that can be written to; {folder}/rows cannot."),
+    ],
+)
+def test_an_output_that_cannot_be_written_is_refused(run, folder, command, output, message):
+    code, out, err = run(*COMMANDS[command], "-o", output)
+    assert (code, out) == (1, "")
+    assert err == f"walkconv: error: {output} {message.format(folder=folder)}\n"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("output", ["new/er/out.csv", "/dev/null"])
+def test_a_missing_folder_or_a_device_is_no_reason_to_refuse(run, folder, command, output):
+    code, _, err = run(*COMMANDS[command], "-o", output)
+    assert code == 1
+    assert output not in err  # it is what is read that is at fault
+    assert not (folder / "new").exists()
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "known"),
+    [
+        ("predict", "out.xlsx", ".csv, .csv.gz, .tsv, .tsv.gz, .parquet, .pq"),
+        ("predict", "out", ".csv, .csv.gz, .tsv, .tsv.gz, .parquet, .pq"),
+        ("predict", "out.npz", ".csv, .csv.gz, .tsv, .tsv.gz, .parquet, .pq"),
+        ("neighbors", "out.txt.gz", ".csv, .csv.gz, .tsv, .tsv.gz, .parquet, .pq, .npz"),
+    ],
+)
+def test_an_ending_that_nobody_writes_is_refused(run, folder, command, output, known):
+    code, _, err = run(*COMMANDS[command], "-o", output)
+    assert code == 1
+    assert err == f"walkconv: error: The name of an output must end in {known}; got {output}.\n"
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.CSV", "a.csv.gz", "A.CSV.GZ", "a.tsv", "a.Tsv.Gz"])
+def test_what_is_written_can_be_read(tmp_path, name):
+    table = pl.DataFrame({"a": [1, 2], "b": ["x,y", "z\tw"]})
+    write_table(table, str(tmp_path / name))
+    written = (tmp_path / name).read_bytes()
+    assert (written[:2] == b"\x1f\x8b") == name.lower().endswith(".gz")
+    assert read_table(str(tmp_path / name)).equals(table)

@@ -5,7 +5,6 @@ from typing import Annotated
 
 import typer
 
-from walkconv.cli.outputs import refuse_inputs
 from walkconv.cli.steps import Steps
 
 
@@ -67,15 +66,15 @@ def fit(
     `torchrun --nproc-per-node 2 -m walkconv fit ...` trains the same model in two processes.
     """
     import walkconv
-    from walkconv.cli.tables import as_numbers, check_output, leave_out, pick, read_table
+    from walkconv.cli.outputs import check_output
+    from walkconv.cli.tables import as_numbers, leave_out, pick, read_table
     from walkconv.cli.task import guess_task, target_values
 
     def say(text: str) -> None:
         if not quiet:
             typer.echo(text, err=True)
 
-    refuse_inputs(output, {"FILE": data, "--test": test, "--checkpoint": checkpoint})
-    check_output(output)
+    check_output(output, {"FILE": data, "--test": test, "--checkpoint": checkpoint})
     table = read_table(data)
     column = pick(table, [target], data).to_series()
     X = as_numbers(leave_out(table, [target, *(drop or [])], data))

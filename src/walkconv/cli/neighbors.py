@@ -5,7 +5,6 @@ from typing import Annotated
 
 import typer
 
-from walkconv.cli.outputs import refuse_inputs
 from walkconv.cli.steps import Steps
 
 
@@ -64,9 +63,11 @@ def neighbors(
     from walkconv.cli.edges import edges_of, is_edge_list, read_edges_or_table
     from walkconv.cli.matrices import is_matrix, read_matrix
     from walkconv.cli.neighbors_file import write_neighbors
-    from walkconv.cli.tables import as_numbers, leave_out
+    from walkconv.cli.outputs import check_output
+    from walkconv.cli.tables import WRITTEN, as_numbers, leave_out
 
-    refuse_inputs(output, {"FILE": data, "--checkpoint": checkpoint})
+    inputs = {"FILE": data, "--checkpoint": checkpoint}
+    check_output(output, inputs, endings=(*WRITTEN, ".npz"))
     table = None
     if kind == "auto" and is_matrix(data):
         kind = KindChoice.matrix

@@ -1,21 +1,48 @@
 """The file that a command writes, checked before anything is read."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from walkconv.cli.tables import ending_of
 
-def refuse_inputs(output: str, inputs: Mapping[str, str | None]) -> None:
-    """Refuse an output that is one of the files a command reads, named as its help names them."""
-    for name, path in inputs.items():
-        if path is not None and path != "-" and _is_same_file(path, output):
+
+def check_output(
+    output: str, inputs: Mapping[str, str | None], *, endings: Sequence[str] | None = None
+) -> None:
+    """Refuse an output that would destroy an input or could not be written.
+
+    Parameters
+    ----------
+    output : str
+        The path; ``-`` is stdout. Folders that are missing will be made. A device or a pipe may
+        have any name.
+    inputs : dict of str to path or None
+        What the command reads, as its help names it.
+    endings : sequence of str, optional
+        How the name may end; any way by default.
+    """
+    path = Path(output)
+    if output == "-" or (path.exists() and not path.is_file() and not path.is_dir()):
+        return
+    for name, source in inputs.items():
+        if source is not None and source != "-" and _is_same_file(source, output):
             raise ValueError(
                 f"{name} and --output must be two files; both are {output}. Name another output."
             )
+    if path.is_dir():
+        raise IsADirectoryError(f"{output} must be a file; it is a folder. Name a file in it.")
+    if endings is not None and ending_of(output) not in endings:
+        raise ValueError(f"The name of an output must end in {', '.join(endings)}; got {output}.")
+    folder = path.resolve().parent
+    while not folder.exists():
+        folder = folder.parent
+    if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
+        raise OSError(f"{output} must lie in a folder that can be written to; {folder} cannot.")
 
 
 def _is_same_file(path: str, output: str) -> bool:
-    """Tell whether two paths lead to one file, also by links; a device or pipe is none."""
-    if not Path(output).exists():
-        return Path(path).resolve() == Path(output).resolve()
-    return Path(output).is_file() and Path(path).exists() and os.path.samefile(path, output)
+    """Tell whether two paths lead to one file, also by links."""
+    if Path(path).exists() and Path(output).exists():
+        return os.path.samefile(path, output)
+    return Path(path).resolve() == Path(output).resolve()

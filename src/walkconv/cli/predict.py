@@ -4,8 +4,6 @@ from typing import Annotated
 
 import typer
 
-from walkconv.cli.outputs import refuse_inputs
-
 
 def predict(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="Model file of `walkconv fit`.")],
@@ -27,9 +25,10 @@ def predict(
     import polars as pl
 
     import walkconv
-    from walkconv.cli.tables import as_numbers, pick, read_table, write_table
+    from walkconv.cli.outputs import check_output
+    from walkconv.cli.tables import WRITTEN, as_numbers, pick, read_table, write_table
 
-    refuse_inputs(output, {"MODEL": model, "FILE": data})
+    check_output(output, {"MODEL": model, "FILE": data}, endings=WRITTEN)
     fitted = walkconv.load(model)
     table = read_table(data)
     kept = pick(table, keep or [], data)

@@ -1,7 +1,6 @@
 """Tables in files: CSV, Parquet and npz in, CSV and Parquet out, ``-`` for stdin and stdout."""
 
 import gzip
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,6 +11,8 @@ import polars as pl
 from walkconv._files import whole_file
 
 SEPARATORS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
+PARQUET = (".parquet", ".pq")
+WRITTEN = (*SEPARATORS, *PARQUET)
 EMPTY_CELLS = ["", "NA", "NaN", "nan", "null"]
 SHOWN = 5
 """Names that a message lists before it counts the rest."""
@@ -23,7 +24,7 @@ def read_table(path: str) -> pl.DataFrame:
         raise FileNotFoundError(f"{path} must be a file; there is none of that name.")
     ending = ending_of(path)
     try:
-        if ending in (".parquet", ".pq"):
+        if ending in PARQUET:
             table = pl.read_parquet(path)
         elif ending == ".npz":
             table = _read_npz(path)
@@ -35,7 +36,7 @@ def read_table(path: str) -> pl.DataFrame:
                 infer_schema_length=None,
             )
         else:
-            known = ", ".join([*SEPARATORS, ".parquet", ".npz"])
+            known = ", ".join([*WRITTEN, ".npz"])
             raise ValueError(f"The name of a table must end in {known}; got {path}.")
     except pl.exceptions.PolarsError as error:
         raise ValueError(f"{path} could not be read: {str(error).splitlines()[0]}") from error
@@ -45,26 +46,19 @@ def read_table(path: str) -> pl.DataFrame:
 
 
 def write_table(table: pl.DataFrame, path: str) -> None:
-    """Write a table whole or not at all: Parquet by the end of its name, CSV otherwise."""
+    """Write a table whole or not at all: Parquet by the end of its name, CSV or TSV otherwise."""
     if path == "-":
         sys.stdout.write(table.write_csv())
         return
+    ending = ending_of(path)
+    separator = SEPARATORS.get(ending, ",")
     with whole_file(path) as part:
-        if ending_of(path) in (".parquet", ".pq"):
+        if ending in PARQUET:
             table.write_parquet(part)
-        elif path.endswith(".gz"):
-            part.write_bytes(gzip.compress(table.write_csv().encode()))
+        elif ending.endswith(".gz"):
+            part.write_bytes(gzip.compress(table.write_csv(separator=separator).encode()))
         else:
-            table.write_csv(part, separator=SEPARATORS.get(ending_of(path), ","))
-
-
-def check_output(path: str) -> None:
-    """Refuse a file that cannot be written, before the work that would be lost."""
-    folder = Path(path).resolve().parent
-    if Path(path).is_dir():
-        raise IsADirectoryError(f"{path} must be a file; it is a folder. Name a file in it.")
-    if not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise OSError(f"{path} must lie in a folder that can be written to; {folder} cannot.")
+            table.write_csv(part, separator=separator)
 
 
 def ending_of(path: str) -> str:
