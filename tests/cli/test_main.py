@@ -42,6 +42,11 @@ def test_python_m_walkconv_is_the_command():
         ["neighbors", "a.csv", "--n-neighbors", "x"],
         ["fit", "a.csv", "--output", "m.safetensors"],
         ["fit", "a.csv", "--target", "y", "--output", "m", "--task", "ranking"],
+        ["fit", "a.csv", "--target", "y", "--output", "m", "--max-epochs", "0"],
+        ["fit", "a.csv", "--target", "y", "--output", "m", "--n-members", "0"],
+        ["fit", "a.csv", "--target", "y", "--output", "m", "-p", "0"],
+        ["neighbors", "a.csv", "--n-neighbors", "0"],
+        ["neighbors", "a.csv", "--n-steps", "-1"],
     ],
 )
 def test_a_wrong_call_leaves_with_2(run, arguments):
@@ -80,6 +85,26 @@ def test_what_nobody_thought_of_is_named(run, monkeypatch):
         "",
         "walkconv: error: unexpected ZeroDivisionError: by zero (--debug shows where)\n",
     )
+
+
+@pytest.mark.parametrize(
+    ("message", "line"),
+    [
+        (
+            "It fails at 4 ('X3'). Take it out.\n  C4-X3\n     ^^",
+            "It fails at 4 ('X3'). Take it out.",
+        ),
+        ("No model: it fails.\n  C4\n  ^\nAsk again.", "No model: it fails. Ask again."),
+        ("2 ^ 3 is\nno sum.", "2 ^ 3 is no sum."),
+        ("max_iter was 1 and is 2.", "--max-epochs was 1 and is 2."),
+    ],
+)
+def test_an_error_has_no_picture_and_names_the_option(run, monkeypatch, message, line):
+    def fail(*_, **__):
+        raise ValueError(message)
+
+    monkeypatch.setattr(main_module, "get_command", lambda _: fail)
+    assert run("info", "m") == (1, "", f"walkconv: error: {line}\n")
 
 
 def test_an_interrupt_leaves_with_130(run, monkeypatch):

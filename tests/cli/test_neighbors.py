@@ -234,7 +234,6 @@ def test_a_warning_is_one_line(run, tmp_path):
         ("a.mtx", MARKET, ["--drop", "x"], "--drop is for columns of a table;.*as matrix"),
         ("a.csv", EDGES, ["--drop", "x"], "--drop is for columns of a table;.*as edges"),
         ("a.csv", EDGES, ["-p", "9"], r"at most the number of nodes \(4\); got 9"),
-        ("a.csv", EDGES, ["-p", "1", "-k", "-1"], "n_steps must be at least 0; got -1"),
     ],
 )
 def test_bad_input_is_one_clear_line(run, tmp_path, name, content, arguments, message):

@@ -37,15 +37,16 @@ def fit(
         TaskChoice, typer.Option(help="By default text or few whole numbers are classes.")
     ] = TaskChoice.auto,
     n_neighbors: Annotated[
-        int | None, typer.Option("--n-neighbors", "-p", help="Neighbours of a column, with itself.")
+        int | None,
+        typer.Option("--n-neighbors", "-p", min=1, help="Neighbours of a column, with itself."),
     ] = None,
     n_steps: Steps = None,
     order: Annotated[
         OrderChoice | None,
         typer.Option(help="Slots are ranks by visits, directions of a layout, or what fits."),
     ] = None,
-    n_members: Annotated[int | None, typer.Option(help="Networks to average.")] = None,
-    max_epochs: Annotated[int | None, typer.Option(help="Passes over the rows.")] = None,
+    n_members: Annotated[int | None, typer.Option(min=1, help="Networks to average.")] = None,
+    max_epochs: Annotated[int | None, typer.Option(min=1, help="Passes over the rows.")] = None,
     random_state: Annotated[int | None, typer.Option(help="Seed: same seed, same model.")] = None,
     checkpoint: Annotated[
         str | None,
@@ -69,12 +70,14 @@ def fit(
     from walkconv.cli.outputs import check_output
     from walkconv.cli.tables import as_numbers, leave_out, pick, read_table
     from walkconv.cli.task import guess_task, target_values
+    from walkconv.models import parse_architecture
 
     def say(text: str) -> None:
         if not quiet:
             typer.echo(text, err=True)
 
     check_output(output, {"FILE": data, "--test": test, "--checkpoint": checkpoint})
+    parse_architecture(architecture or "")
     table = read_table(data)
     column = pick(table, [target], data).to_series()
     X = as_numbers(leave_out(table, [target, *(drop or [])], data))

@@ -6,6 +6,7 @@ one line on stderr. What a command computes goes to a file or stdout, what it sa
 Nothing heavy is imported before a command runs, so that ``--help`` answers at once.
 """
 
+import re
 import sys
 import traceback
 import warnings
@@ -20,6 +21,9 @@ from walkconv.cli.info import info
 from walkconv.cli.neighbors import neighbors
 from walkconv.cli.one_voice import INTERRUPTED, one_voice
 from walkconv.cli.predict import predict
+
+PICTURE = re.compile(r"\n.*\n *\^+ *$", flags=re.MULTILINE)
+"""A line of an error with arrows below it, which would mean nothing in one line."""
 
 app = typer.Typer(
     help="Convolutional networks on features that have a graph but no grid.",
@@ -57,7 +61,8 @@ def _run(arguments: Sequence[str] | None) -> NoReturn:
 
 
 def _in_one_line(error: Exception) -> str:
-    message = " ".join(str(error).split())
+    text = PICTURE.sub("", str(error)).replace("max_iter", "--max-epochs")
+    message = " ".join(text.split())
     if isinstance(error, ValueError | TypeError | OSError) and message:
         return message
     return f"unexpected {type(error).__name__}: {message} (--debug shows where)"

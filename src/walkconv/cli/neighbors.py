@@ -22,7 +22,7 @@ def neighbors(
         str, typer.Argument(metavar="FILE", help="Edges, matrix or table; - reads CSV.")
     ],
     n_neighbors: Annotated[
-        int, typer.Option("--n-neighbors", "-p", help="Neighbours of a node, with itself.")
+        int, typer.Option("--n-neighbors", "-p", min=1, help="Neighbours of a node, with itself.")
     ] = 6,
     n_steps: Steps = "1",
     output: Annotated[

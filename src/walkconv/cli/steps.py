@@ -9,10 +9,9 @@ def parse_steps(text: str) -> int | str:
     """Return a number of steps, or "auto"."""
     if text == "auto":
         return text
-    try:
-        return int(text)
-    except ValueError:
-        raise typer.BadParameter(f"{text!r} is neither a whole number nor 'auto'.") from None
+    if not text.isdecimal():
+        raise typer.BadParameter(f"{text!r} is neither a whole number from 0 nor 'auto'.")
+    return int(text)
 
 
 Steps = Annotated[
