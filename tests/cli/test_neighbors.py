@@ -216,8 +216,8 @@ def test_a_warning_is_one_line(run, tmp_path):
     ("name", "content", "arguments", "message"),
     [
         ("a.csv", "id,x\na,1\nb,2\n", [], "these hold something else: 'id'.*--drop id"),
-        ("a.csv", "x,y\n1,2\n3,4\n", ["--drop", "z"], r"the column\(s\) 'z'; it has no 'z'"),
-        ("a.csv", "x,y\n1,2\n", ["--kind", "edges"], "'source', 'target'; it has no 'source'"),
+        ("a.csv", "x,y\n1,2\n3,4\n", ["--drop", "z"], r"the column\(s\) 'z'; it has 2 col.*: 'x', 'y'"),
+        ("a.csv", "x,y\n1,2\n", ["--kind", "edges"], r"'source', 'target'; it has 2 col.*: 'x', 'y'"),
         ("a.csv", "x\n1\n3\n", ["--drop", "x"], "at least one feature column"),
         ("a.csv", "", [], "could not be read"),
         ("a.csv", "x,y\n", [], "at least one row below its header"),

@@ -160,7 +160,12 @@ def test_a_test_table_is_scored_on_the_same_columns(fit, made, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--target", "nothing"], "must have the column(s) 'nothing'; it has no 'nothing'"),
+        (
+            ["--target", "nothing"],
+            "must have the column(s) 'nothing'; it has 4 column(s): 'id', 'a', 'b', 'kind'.",
+        ),
+        (["--drop", "nothing"], "must have the column(s) 'nothing'; it has 4"),
+        (["-a", "C4-X3", "--target", "nothing"], "FC512 or N1, joined by hyphens.\n"),
         (["--target", "a", "--drop", "kind"], "The target 'a' must have no empty cells; 2 row(s)"),
         (["--target", "a"], "something else: 'kind'. Encode them as numbers or leave them out"),
         (["--task", "regression"], "Regression needs numbers; 'kind' holds String"),
@@ -234,8 +239,35 @@ def test_a_missing_column_is_named_and_the_old_file_stays(run, fitted, tmp_path)
     (tmp_path / "pred.csv").write_text("old")
     code, _, err = run("predict", "m", tmp_path / "new.csv", "-o", tmp_path / "pred.csv")
     assert code == 1
-    assert "must have the column(s) 'a', 'b'; it has no 'b'" in err
+    assert "must have the column(s) 'b'; it has 1 column(s): 'a'.\n" in err
     assert (tmp_path / "pred.csv").read_text() == "old"
+
+
+@pytest.mark.parametrize("name", ["prediction", "probability_yes"])
+def test_a_kept_column_that_has_the_name_of_an_answer_is_refused(run, fitted, tmp_path, name):
+    (tmp_path / "new.csv").write_text(f"a,b,{name}\n1,2,3\n")
+    code, out, err = run("predict", "m", tmp_path / "new.csv", "--keep", name)
+    assert (code, out) == (1, "")
+    assert err == (
+        f"walkconv: error: --keep must name no column that is predicted; got '{name}'. "
+        "Rename it in the table.\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "separator"),
+    [
+        ("t.csv", "id;a;kind\nr1;1;yes\n", "';'"),
+        ("t.csv", "id\ta\tkind\nr1\t1\tyes\n", r"'\t'"),
+        ("t.tsv", "id,a,kind\nr1,1,yes\n", "','"),
+    ],
+)
+def test_another_separator_is_recognised(fit, tmp_path, name, content, separator):
+    (tmp_path / name).write_text(content)
+    code, _, err = fit(data=tmp_path / name)
+    assert code == 1
+    assert "it has 1 column(s): 'id" in err
+    assert err.endswith(f" The separator seems to be {separator}.\n")
 
 
 def test_regressions_have_one_column_for_each_output(run, made, tmp_path):

@@ -26,7 +26,7 @@ def predict(
 
     import walkconv
     from walkconv.cli.outputs import check_output
-    from walkconv.cli.tables import WRITTEN, as_numbers, pick, read_table, write_table
+    from walkconv.cli.tables import WRITTEN, as_numbers, listed, pick, read_table, write_table
 
     check_output(output, {"MODEL": model, "FILE": data}, endings=WRITTEN)
     fitted = walkconv.load(model)
@@ -45,4 +45,10 @@ def predict(
     if hasattr(fitted, "predict_proba"):
         for label, chance in zip(fitted.classes_, fitted.predict_proba(X).T, strict=True):
             answers[f"probability_{label}"] = chance
+    twice = [name for name in kept.columns if name in answers]
+    if twice:
+        raise ValueError(
+            f"--keep must name no column that is predicted; got {listed(twice)}. "
+            "Rename it in the table."
+        )
     write_table(pl.concat([kept, pl.DataFrame(answers)], how="horizontal"), output)

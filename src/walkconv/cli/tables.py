@@ -72,7 +72,8 @@ def pick(table: pl.DataFrame, columns: Sequence[str], path: str) -> pl.DataFrame
     missing = [column for column in columns if column not in table.columns]
     if missing:
         raise ValueError(
-            f"{path} must have the column(s) {listed(columns)}; it has no {listed(missing)}."
+            f"{path} must have the column(s) {listed(missing)}; it has {table.width} column(s): "
+            f"{listed(table.columns)}.{_hint_at_separator(table)}"
         )
     return table.select(list(dict.fromkeys(columns)))
 
@@ -100,6 +101,12 @@ def listed(names: Sequence[str]) -> str:
     """Return the first few names and the number of the others."""
     shown = ", ".join(repr(name) for name in names[:SHOWN])
     return shown if len(names) <= SHOWN else f"{shown} and {len(names) - SHOWN} more"
+
+
+def _hint_at_separator(table: pl.DataFrame) -> str:
+    """Say which separator the name of a single column holds, if it holds one."""
+    found = [mark for mark in ";\t," if table.width == 1 and mark in table.columns[0]]
+    return f" The separator seems to be {found[0]!r}." if found else ""
 
 
 def _is_number(column: pl.Series) -> bool:
