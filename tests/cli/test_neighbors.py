@@ -73,6 +73,33 @@ def test_matrices_of_every_format(run, tmp_path, name):
     assert out == re.sub(r"\b[abcd]\b", lambda found: names[found[0]], EXPECTED)
 
 
+MATRIX_TABLES = {
+    "square.csv": "a,b,c,d\n0,3,0,0\n3,0,-1,0\n0,-1,0,0\n0,0,0,1\n",
+    "named.csv": ",a,b,c,d\na,0,3,0,0\nb,3,0,-1,0\nc,0,-1,0,0\nd,0,0,0,1\n",
+    "shuffled.tsv": "n\ta\tb\tc\td\nb\t3\t0\t-1\t0\nd\t0\t0\t0\t1\na\t0\t3\t0\t0\nc\t0\t-1\t0\t0\n",
+}
+
+
+@pytest.mark.parametrize("name", [*MATRIX_TABLES, "square.parquet"])
+def test_a_square_table_may_be_a_matrix(run, tmp_path, name):
+    if name == "square.parquet":
+        pl.DataFrame(MATRIX, schema=list("abcd")).write_parquet(tmp_path / name)
+    else:
+        (tmp_path / name).write_text(MATRIX_TABLES[name])
+    assert run("neighbors", tmp_path / name, "-p", 2, "--kind", "matrix") == (0, EXPECTED, SAID)
+
+
+def test_a_matrix_in_a_table_is_read_from_row_to_column(run, tmp_path):
+    (tmp_path / "a.csv").write_text("n,x,y\ny,0,0\nx,0,1\n")
+    _, out, _ = run("neighbors", tmp_path / "a.csv", "-p", 2, "-q", "--kind", "matrix")
+    assert out.splitlines()[1:] == ["x,1,x,1.0,1", "x,2,y,1.0,1", "y,1,y,2.0,1"]
+
+
+def test_edges_may_have_columns_of_any_name(run, tmp_path):
+    (tmp_path / "a.csv").write_text(EDGES.replace("source,target,weight", "from,to,strength"))
+    assert run("neighbors", tmp_path / "a.csv", "-p", 2, "--kind", "edges") == (0, EXPECTED, SAID)
+
+
 def test_a_matrix_is_the_graph_as_it_stands(run, tmp_path):
     np.savez(tmp_path / "graph.npz", indptr=[0, 1, 1], indices=[1])
     _, out, _ = run("neighbors", tmp_path / "graph.npz", "-p", 2, "-q")
@@ -184,7 +211,13 @@ def test_columns_of_a_table_are_joined_by_their_correlation(run, table):
     assert listing["node"].to_list() == ["height"] * 2 + ["width"] * 2 + ["depth"] * 2
     assert listing.filter(node="height")["neighbor"].to_list() == ["height", "depth"]
     assert listing.filter(node="height")["sign"].to_list() == [1, -1]
-    assert "3 nodes, 9 edges" in err
+    assert err == (
+        f"read {table} as a table: 3 columns, joined by their correlation; "
+        "--kind edges or --kind matrix if it is a graph\n"
+        "3 nodes, 9 edges, 1 step(s): 100.0% of the nodes fill all 2 slots\n"
+    )
+    known = run("neighbors", table, "-p", 2, "--drop", "id", "--kind", "table")
+    assert known == (0, out, err.split("\n", 1)[1])
 
 
 def test_npz_tables_may_name_their_columns(run, tmp_path, rng):
@@ -207,7 +240,7 @@ def test_kind_decides_where_the_columns_mislead(run, tmp_path):
 @pytest.mark.filterwarnings("default")
 def test_a_warning_is_one_line(run, tmp_path):
     (tmp_path / "a.csv").write_text("a,b,c\n1,2,7\n2,4,7\n3,5,7\n")
-    code, _, err = run("neighbors", tmp_path / "a.csv", "-p", 1)
+    code, _, err = run("neighbors", tmp_path / "a.csv", "-p", 1, "--kind", "table")
     assert code == 0
     assert err.startswith("walkconv: warning: 1 constant column(s) have no correlation")
 
@@ -216,12 +249,23 @@ def test_a_warning_is_one_line(run, tmp_path):
     ("name", "content", "arguments", "message"),
     [
         ("a.csv", "id,x\na,1\nb,2\n", [], "these hold something else: 'id'.*--drop id"),
-        ("a.csv", "x,y\n1,2\n3,4\n", ["--drop", "z"], r"the column\(s\) 'z'; it has 2 col.*: 'x', 'y'"),
-        ("a.csv", "x,y\n1,2\n", ["--kind", "edges"], r"'source', 'target'; it has 2 col.*: 'x', 'y'"),
+        (
+            "a.csv",
+            "x,y\n1,2\n3,4\n",
+            ["--drop", "z"],
+            r"the column\(s\) 'z'; it has 2 col.*: 'x', 'y'",
+        ),
+        ("a.csv", "x\n1\n", ["--kind", "edges"], "source, target and.* it has 1 .*: 'x'"),
+        ("a.csv", "a,b,c,d\n1,2,3,4\n", ["--kind", "edges"], "it has 4 .*: 'a', 'b', 'c', 'd'"),
+        ("a.csv", "a,b,c\n1,2,no\n", ["--kind", "edges"], "something else: 'weight'"),
+        ("a.csv", "x,y,z\n1,2,3\n", ["--kind", "matrix"], r"3 column\(s\) of weights and 1 row"),
+        ("a.csv", "n,x,y\nx,1,2\nz,3,4\n", ["--kind", "matrix"], "its rows are 'x', 'z'"),
+        ("a.csv", "x,y\n1,no\n2,3\n", ["--kind", "matrix"], "something else: 'y'"),
+        ("a.txt", "no", ["--kind", "matrix"], r"Matrix Market file: .*[^.]\.$"),
         ("a.csv", "x\n1\n3\n", ["--drop", "x"], "at least one feature column"),
         ("a.csv", "", [], "could not be read"),
         ("a.csv", "x,y\n", [], "at least one row below its header"),
-        ("a.csv", "x,y\n1,2\n3,\n", ["-p", "1"], "X must be finite; got nan"),
+        ("a.csv", "x,y\n1,2\n3,\n", ["-p", "1", "-q"], "X must be finite; got nan"),
         ("a.xlsx", "", [], "must end in .csv, .*got .*a.xlsx"),
         ("a.parquet", "nonsense", [], "could not be read"),
         ("a.txt", "1 2\n1 2 3 4\n", [], "line 2 is '1 2 3 4'. Begin comments with #"),

@@ -1,4 +1,4 @@
-"""Edge lists: a table with the columns source and target, or plain text as SNAP writes it."""
+"""Edge lists: a table whose columns are source and target, or plain text as SNAP writes it."""
 
 import gzip
 from collections.abc import Iterator
@@ -6,8 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+import scipy.sparse as sp
 
-from walkconv.cli.tables import as_numbers, ending_of, pick, read_table
+import walkconv
+from walkconv.cli.tables import as_numbers, ending_of, listed, read_table
 
 COLUMNS = ["source", "target", "weight"]
 TEXT_ENDINGS = (".txt", ".txt.gz", ".edges", ".edges.gz")
@@ -62,9 +64,22 @@ def is_edge_list(table: pl.DataFrame) -> bool:
     return set(COLUMNS[:2]) <= set(table.columns) <= set(COLUMNS)
 
 
-def edges_of(table: pl.DataFrame, path: str) -> tuple[pl.Series, np.ndarray, np.ndarray | None]:
-    """Return the names of the nodes in order, the edges (2, n_edges), and their weights if any."""
-    ends = pick(table, COLUMNS[:2], path)
+def graph_of_edges(
+    table: pl.DataFrame, path: str, *, directed: bool = False
+) -> tuple[pl.Series, sp.csr_array]:
+    """Return the names of the nodes in order, and the graph (n_nodes, n_nodes) of a list of edges.
+
+    Where no columns are named source and target, the first two are the ends, a third the weight.
+    """
+    if not set(COLUMNS[:2]) <= set(table.columns):
+        if table.width not in (2, 3):
+            raise ValueError(
+                f"{path} must have the columns source, target and, if edges have one, weight, or "
+                f"these three under other names; it has {table.width} column(s): "
+                f"{listed(table.columns)}."
+            )
+        table = table.rename(dict(zip(table.columns, COLUMNS, strict=False)))
+    ends = table.select(COLUMNS[:2])
     if sum(ends.null_count().row(0)):
         raise ValueError(f"Each edge of {path} must have a source and a target; some have none.")
     if len(set(ends.dtypes)) > 1:
@@ -75,4 +90,7 @@ def edges_of(table: pl.DataFrame, path: str) -> tuple[pl.Series, np.ndarray, np.
     weight = None
     if "weight" in table.columns:
         weight = as_numbers(table.select("weight")).to_series().to_numpy()
-    return names, edge_index.astype(np.int64), weight
+    graph = walkconv.graph_from_edges(
+        edge_index.astype(np.int64), weight, n_nodes=len(names), directed=directed
+    )
+    return names, graph

@@ -31,7 +31,23 @@ def fit(
         str, typer.Option("--output", "-o", metavar="FILE", help="Model file to write.")
     ],
     architecture: Annotated[
-        str | None, typer.Option("--architecture", "-a", help="Layers, such as C10-FC100.")
+        str | None,
+        typer.Option(
+            "--architecture",
+            "-a",
+            help="Layers, such as C20-P4-FC100: C20 is a convolution with 20 filters, P4 pools "
+            "groups of 4 columns, G reads all nodes out, FC100 is fully connected with 100 units, "
+            "N1 at the end answers at every node.",
+        ),
+    ] = None,
+    graph: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME|FILE",
+            help="How the columns are related: correlation (the default), knn, heat_kernel or "
+            "supervised, learned from the rows; or a file as `neighbors` reads them, edges or a "
+            "matrix, whose nodes are columns by name or by number.",
+        ),
     ] = None,
     task: Annotated[
         TaskChoice, typer.Option(help="By default text or few whole numbers are classes.")
@@ -47,6 +63,12 @@ def fit(
     ] = None,
     n_members: Annotated[int | None, typer.Option(min=1, help="Networks to average.")] = None,
     max_epochs: Annotated[int | None, typer.Option(min=1, help="Passes over the rows.")] = None,
+    early_stopping: Annotated[
+        bool,
+        typer.Option(
+            "--early-stopping", help="Hold rows out, and stop when their score no longer improves."
+        ),
+    ] = False,
     random_state: Annotated[int | None, typer.Option(help="Seed: same seed, same model.")] = None,
     checkpoint: Annotated[
         str | None,
@@ -67,6 +89,7 @@ def fit(
     `torchrun --nproc-per-node 2 -m walkconv fit ...` trains the same model in two processes.
     """
     import walkconv
+    from walkconv.cli.column_graph import on_columns, read_graph
     from walkconv.cli.outputs import check_output
     from walkconv.cli.tables import as_numbers, leave_out, pick, read_table
     from walkconv.cli.task import guess_task, target_values
@@ -76,8 +99,10 @@ def fit(
         if not quiet:
             typer.echo(text, err=True)
 
-    check_output(output, {"FILE": data, "--test": test, "--checkpoint": checkpoint})
+    inputs = {"FILE": data, "--test": test, "--checkpoint": checkpoint, "--graph": graph}
+    check_output(output, inputs)
     parse_architecture(architecture or "")
+    known = None if graph is None else read_graph(graph)
     table = read_table(data)
     column = pick(table, [target], data).to_series()
     X = as_numbers(leave_out(table, [target, *(drop or [])], data))
@@ -90,13 +115,21 @@ def fit(
         y_test = target_values(pick(rows, [target], test).to_series(), chosen)
         held_out = as_numbers(pick(rows, X.columns, test)), y_test
 
+    related = graph
+    if known is not None:
+        names, matrix = known
+        related = on_columns(names, matrix, X.columns, str(graph))
+        say(f"graph of {graph}: {matrix.shape[0]} of {X.width} columns, {related.nnz} edges")
+
     settings = {
         "architecture": architecture,
+        "graph": related,
         "n_neighbors": n_neighbors,
         "n_steps": n_steps,
         "order": order and order.value,
         "n_members": n_members,
         "max_iter": max_epochs,
+        "early_stopping": early_stopping or None,
         "random_state": random_state,
         "checkpoint": checkpoint,
     }

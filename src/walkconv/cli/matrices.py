@@ -1,4 +1,4 @@
-"""Graphs that stand in a file as a matrix: Matrix Market, and CSR arrays in an npz."""
+"""Graphs that stand in a file as a matrix: Matrix Market, CSR arrays in an npz, a square table."""
 
 import zipfile
 from pathlib import Path
@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import scipy.sparse as sp
 
-from walkconv.cli.tables import ending_of
+from walkconv.cli.tables import WRITTEN, as_numbers, ending_of, listed, read_table
 
 CSR = ("indptr", "indices")
 
@@ -23,11 +23,13 @@ def is_matrix(path: str) -> bool:
 
 
 def read_matrix(path: str) -> tuple[pl.Series, sp.sparray]:
-    """Return the numbers of the nodes as the file has them, and the matrix (n_nodes, n_nodes).
+    """Return the numbers or names of the nodes (n_nodes,), and the matrix (n_nodes, n_nodes).
 
     An npz is one that `scipy.sparse.save_npz` wrote, or has `indptr`, `indices` and, where the
-    edges have weights, `data`.
+    edges have weights, `data`. A table is read by `matrix_of`.
     """
+    if path == "-" or ending_of(path) in WRITTEN:
+        return matrix_of(read_table(path), path)
     if not Path(path).is_file():
         raise FileNotFoundError(f"{path} must be a file; there is none of that name.")
     if ending_of(path) != ".npz":
@@ -36,10 +38,42 @@ def read_matrix(path: str) -> tuple[pl.Series, sp.sparray]:
         try:
             matrix, first = sp.csr_array(mmread(path)), 1
         except ValueError as error:
-            raise ValueError(f"{path} must be a Matrix Market file: {error}.") from None
+            raise ValueError(f"{path} must be a Matrix Market file: {_reason(error)}.") from None
     else:
         matrix, first = _read_npz(path), 0
     return pl.Series("node", np.arange(first, first + matrix.shape[0])), matrix
+
+
+def matrix_of(table: pl.DataFrame, path: str) -> tuple[pl.Series, sp.csr_array]:
+    """Return the names of the nodes, which are the columns, and the matrix of a square table.
+
+    Its first column may name the rows, in any order.
+    """
+    rows = None
+    if table.width == table.height + 1:
+        rows = table.to_series(0).cast(pl.String).to_list()
+        table = table.drop(table.columns[0])
+    names = table.columns
+    if len(names) != table.height:
+        raise ValueError(
+            f"As a matrix {path} must have a row for each column; it has {len(names)} column(s) of "
+            f"weights and {table.height} row(s). If it is a list of edges, its columns must be "
+            "named source and target."
+        )
+    weight = as_numbers(table).to_numpy()
+    if rows is not None:
+        if set(rows) != set(names):
+            raise ValueError(
+                f"The rows of {path} must have the names of its columns, {listed(names)}; its rows "
+                f"are {listed(rows)}."
+            )
+        place = {name: row for row, name in enumerate(rows)}
+        weight = weight[[place[name] for name in names]]
+    return pl.Series("node", names), sp.csr_array(weight)
+
+
+def _reason(error: ValueError) -> str:
+    return str(error).rstrip(".")
 
 
 def _names(path: str) -> set[str]:
@@ -64,5 +98,7 @@ def _read_npz(path: str) -> sp.sparray:
         matrix = sp.csr_array((data, indices, indptr), shape=(n_nodes, n_nodes))
         matrix.check_format()
     except ValueError as error:
-        raise ValueError(f"The arrays of {path} must be those of a CSR matrix: {error}.") from None
+        raise ValueError(
+            f"The arrays of {path} must be those of a CSR matrix: {_reason(error)}."
+        ) from None
     return matrix

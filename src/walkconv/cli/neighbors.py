@@ -54,26 +54,32 @@ def neighbors(
 ) -> None:
     """List the nodes that a random walk visits most from every node, most visited first.
 
-    Of a table the columns are the nodes, joined by their correlation. A matrix (Matrix Market, or
-    CSR arrays in an npz) is the graph as it stands.
+    Of a table the columns are the nodes, joined by their correlation. A matrix (Matrix Market, CSR
+    arrays in an npz, or with --kind matrix a square table, whose first column may name the rows) is
+    the graph as it stands. With --kind edges the first two columns of a table are the ends of the
+    edges, whatever their names, and a third is the weight.
     """
     import polars as pl
 
     import walkconv
-    from walkconv.cli.edges import edges_of, is_edge_list, read_edges_or_table
+    from walkconv.cli.edges import graph_of_edges, is_edge_list, read_edges_or_table
     from walkconv.cli.matrices import is_matrix, read_matrix
     from walkconv.cli.neighbors_file import write_neighbors
     from walkconv.cli.outputs import check_output
     from walkconv.cli.tables import WRITTEN, as_numbers, leave_out
 
+    def say(text: str) -> None:
+        if not quiet:
+            typer.echo(text, err=True)
+
     inputs = {"FILE": data, "--checkpoint": checkpoint}
     check_output(output, inputs, endings=(*WRITTEN, ".npz"))
-    table = None
-    if kind == "auto" and is_matrix(data):
+    table, is_guessed = None, kind == "auto"
+    if is_guessed and is_matrix(data):
         kind = KindChoice.matrix
     if kind != "matrix":
         table = read_edges_or_table(data)
-        if kind == "auto":
+        if is_guessed:
             kind = KindChoice.edges if is_edge_list(table) else KindChoice.table
     if directed and kind != "edges":
         raise ValueError(f"--directed is for a list of edges; {data} is read as a {kind}.")
@@ -82,10 +88,14 @@ def neighbors(
     if table is None:
         names, graph = read_matrix(data)
     elif kind == "edges":
-        names, edge_index, weight = edges_of(table, data)
-        graph = walkconv.graph_from_edges(edge_index, weight, n_nodes=len(names), directed=directed)
+        names, graph = graph_of_edges(table, data, directed=directed)
     else:
         table = as_numbers(leave_out(table, drop or [], data))
+        if is_guessed:
+            say(
+                f"read {data} as a table: {table.width} columns, joined by their correlation; "
+                "--kind edges or --kind matrix if it is a graph"
+            )
         names, graph = pl.Series(table.columns), walkconv.correlation_graph(table)
     found = walkconv.select_neighbors(
         graph,
@@ -95,10 +105,7 @@ def neighbors(
         verbose=0 if quiet else 1,
     )
     write_neighbors(found, names, output)
-    if quiet:
-        return
-    typer.echo(
+    say(
         f"{len(names)} nodes, {graph.nnz} edges, {found.n_steps} step(s): "
-        f"{found.coverage:.1%} of the nodes fill all {found.n_neighbors} slots",
-        err=True,
+        f"{found.coverage:.1%} of the nodes fill all {found.n_neighbors} slots"
     )
