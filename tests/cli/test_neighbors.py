@@ -100,6 +100,39 @@ def test_edges_may_have_columns_of_any_name(run, tmp_path):
     assert run("neighbors", tmp_path / "a.csv", "-p", 2, "--kind", "edges") == (0, EXPECTED, SAID)
 
 
+def test_by_default_there_are_6_neighbours_or_all_nodes(run, tmp_path):
+    (tmp_path / "four.txt").write_text("0 1\n1 2\n2 3\n")
+    assert "fill all 4 slots" in run("neighbors", tmp_path / "four.txt")[2]
+    (tmp_path / "nine.txt").write_text("\n".join(f"{i} {i + 1}" for i in range(8)))
+    assert "fill all 6 slots" in run("neighbors", tmp_path / "nine.txt")[2]
+
+
+@pytest.mark.parametrize(("n_steps", "n_kept"), [(1, 2), (2, 4)])
+def test_of_many_columns_the_strongest_edges_are_kept(
+    run, tmp_path, rng, monkeypatch, n_steps, n_kept
+):
+    X = rng.normal(size=(30, 7)).cumsum(axis=1)
+    np.savez(tmp_path / "wide.npz", X=X)
+    arguments = ["neighbors", tmp_path / "wide.npz", "-p", 3, "-k", n_steps, "--kind", "table"]
+    _, whole, said = run(*arguments)
+    assert "7 nodes, 49 edges" in said
+    monkeypatch.setattr("walkconv.estimators.graph_source.MANY_NODES", 6)
+    monkeypatch.setattr("walkconv.estimators.graph_source.KEPT_EDGES", 4)
+    code, out, said = run(*arguments)
+    assert code == 0
+    assert said.startswith(
+        f"of 7 columns only the {n_kept} strongest correlations of each are kept; "
+        "visits are counted on these\n"
+    )
+    found, expected = (pl.read_csv(io.StringIO(text)) for text in (out, whole))
+    if n_steps == 1:  # more edges would change nothing but the number of visits
+        ranks = ["node", "rank", "neighbor", "sign"]
+        assert found.select(ranks).equals(expected.select(ranks))
+    graph = walkconv.correlation_graph(X, n_edges=n_kept)
+    wanted = walkconv.select_neighbors(graph, n_neighbors=3, n_steps=n_steps)
+    np.testing.assert_allclose(found["visits"].to_numpy().reshape(7, 3), wanted.visits)
+
+
 def test_a_matrix_is_the_graph_as_it_stands(run, tmp_path):
     np.savez(tmp_path / "graph.npz", indptr=[0, 1, 1], indices=[1])
     _, out, _ = run("neighbors", tmp_path / "graph.npz", "-p", 2, "-q")

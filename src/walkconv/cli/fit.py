@@ -36,8 +36,8 @@ def fit(
             "--architecture",
             "-a",
             help="Layers, such as C20-P4-FC100: C20 is a convolution with 20 filters, P4 pools "
-            "groups of 4 columns, G reads all nodes out, FC100 is fully connected with 100 units, "
-            "N1 at the end answers at every node.",
+            "groups of 4 columns, G reads all nodes out, FC100 is fully connected with 100 units. "
+            "N1 at the end answers at every node; it needs a target for each, so only in Python.",
         ),
     ] = None,
     graph: Annotated[

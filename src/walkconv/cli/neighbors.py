@@ -7,6 +7,9 @@ import typer
 
 from walkconv.cli.steps import Steps
 
+USUAL = 6
+"""Neighbours where no number is given."""
+
 
 class KindChoice(StrEnum):
     """What a file holds."""
@@ -22,8 +25,14 @@ def neighbors(
         str, typer.Argument(metavar="FILE", help="Edges, matrix or table; - reads CSV.")
     ],
     n_neighbors: Annotated[
-        int, typer.Option("--n-neighbors", "-p", min=1, help="Neighbours of a node, with itself.")
-    ] = 6,
+        int | None,
+        typer.Option(
+            "--n-neighbors",
+            "-p",
+            min=1,
+            help=f"Neighbours of a node, with itself; {USUAL}, or all nodes of a smaller graph.",
+        ),
+    ] = None,
     n_steps: Steps = "1",
     output: Annotated[
         str,
@@ -90,16 +99,25 @@ def neighbors(
     elif kind == "edges":
         names, graph = graph_of_edges(table, data, directed=directed)
     else:
+        from walkconv.estimators.graph_source import edges_to_keep  # brings torch
+
         table = as_numbers(leave_out(table, drop or [], data))
         if is_guessed:
             say(
                 f"read {data} as a table: {table.width} columns, joined by their correlation; "
                 "--kind edges or --kind matrix if it is a graph"
             )
-        names, graph = pl.Series(table.columns), walkconv.correlation_graph(table)
+        n_edges = edges_to_keep(table.width, n_neighbors or USUAL, is_ranked_at_once=n_steps == 1)
+        if n_edges is not None:
+            say(
+                f"of {table.width} columns only the {n_edges} strongest correlations of each are "
+                "kept; visits are counted on these"
+            )
+        names = pl.Series(table.columns)
+        graph = walkconv.correlation_graph(table, n_edges=n_edges)
     found = walkconv.select_neighbors(
         graph,
-        n_neighbors=n_neighbors,
+        n_neighbors=n_neighbors or min(USUAL, len(names)),
         n_steps=n_steps,
         checkpoint=checkpoint,
         verbose=0 if quiet else 1,
