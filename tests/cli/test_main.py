@@ -27,6 +27,20 @@ def test_help_imports_nothing_heavy():
         assert f"\n  {command} " in done.stdout
 
 
+def test_a_missing_table_is_noticed_before_torch_is_loaded():
+    program = (
+        "import sys\n"
+        "from walkconv.cli.main import main\n"
+        "try:\n"
+        "    main(['fit', 'none.csv', '--target', 'y', '--output', 'none.safetensors'])\n"
+        "except SystemExit as leaving:\n"
+        "    assert leaving.code == 1\n"
+        "assert 'torch' not in sys.modules\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
 def test_python_m_walkconv_is_the_command():
     command = [sys.executable, "-m", "walkconv", "--version"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)

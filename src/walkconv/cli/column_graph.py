@@ -10,7 +10,6 @@ import scipy.sparse as sp
 from walkconv.cli.edges import graph_of_edges, is_edge_list, read_edges_or_table
 from walkconv.cli.matrices import is_matrix, matrix_of, read_matrix
 from walkconv.cli.tables import listed
-from walkconv.estimators.graph_source import LEARNERS
 
 
 def read_graph(path: str) -> tuple[pl.Series | None, sp.sparray] | None:
@@ -18,6 +17,8 @@ def read_graph(path: str) -> tuple[pl.Series | None, sp.sparray] | None:
 
     A matrix without names has None for them. A graph that is learned is no file: then all is None.
     """
+    from walkconv.estimators.graph_source import LEARNERS  # brings torch
+
     if path in LEARNERS:
         return None
     if not Path(path).is_file():

@@ -93,7 +93,6 @@ def fit(
     from walkconv.cli.outputs import check_output
     from walkconv.cli.tables import as_numbers, leave_out, pick, read_table
     from walkconv.cli.task import guess_task, target_values
-    from walkconv.models import parse_architecture
 
     def say(text: str) -> None:
         if not quiet:
@@ -101,7 +100,10 @@ def fit(
 
     inputs = {"FILE": data, "--test": test, "--checkpoint": checkpoint, "--graph": graph}
     check_output(output, inputs)
-    parse_architecture(architecture or "")
+    if architecture is not None:
+        from walkconv.models import parse_architecture  # brings torch
+
+        parse_architecture(architecture)
     known = None if graph is None else read_graph(graph)
     table = read_table(data)
     column = pick(table, [target], data).to_series()
