@@ -7,6 +7,9 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
+from walkconv._checks import as_real
+from walkconv.estimators.table_door import as_table
+
 
 @dataclass(frozen=True, eq=False)
 class Rows:
@@ -44,12 +47,13 @@ def read_rows(
 
     `is_first` says whether the columns are learned from X or must be those of an earlier fit.
     """
+    X = as_table(X)
     if not is_first:
         X = in_fitted_order(model, X)
     X, y = validate_data(
         model, X, y, reset=is_first, ensure_min_samples=2 if is_first else 1, **TABLE, **target
     )
-    _check_dimensions(X)
+    X = _as_real_table(X)
     if sample_weight is None:
         return Rows(X, y, np.ones(X.shape[0]))
     weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
@@ -68,9 +72,8 @@ def drop_weightless(rows: Rows) -> Rows:
 
 def read_table(model: Any, X: Any) -> Any:
     """Return a checked table whose columns are those seen in fit, in that order."""
-    table = validate_data(model, in_fitted_order(model, X), reset=False, **TABLE)
-    _check_dimensions(table)
-    return table
+    X = in_fitted_order(model, as_table(X))
+    return _as_real_table(validate_data(model, X, reset=False, **TABLE))
 
 
 def in_fitted_order(model: Any, X: Any) -> Any:
@@ -112,9 +115,11 @@ def _is_missing_in_every_row(X: np.ndarray) -> np.ndarray:
     return np.asarray(is_empty.reshape(len(is_empty), -1).any(axis=1))
 
 
-def _check_dimensions(X: Any) -> None:
+def _as_real_table(X: Any) -> Any:
+    """Return a table of real numbers; a DataFrame of several types may come as objects."""
     if X.ndim > 3:
         raise ValueError(
             f"X must have shape (n_samples, n_nodes) or (n_samples, n_nodes, n_channels); "
             f"got {X.shape}."
         )
+    return X if sp.issparse(X) else as_real(X, "X")
