@@ -147,6 +147,23 @@ def test_a_named_graph_must_have_the_names_of_the_columns(regressor, table, valu
         regressor.set_params(graph=graph).fit(pd.DataFrame(table, columns=NAMES), values)
 
 
+@pytest.mark.parametrize(
+    "labels", [range(1, 8), NAMES, "0123456"], ids=["from 1", "text", "digits"]
+)
+def test_the_nodes_of_networkx_are_not_taken_in_the_order_they_came_in(
+    regressor, table, values, labels
+):
+    graph = nx.path_graph(7)
+    graph = nx.relabel_nodes(graph, dict(enumerate(labels)))
+    with pytest.raises(ValueError, match=r"no names to match .* Give X names, .* to 0..6"):
+        regressor.set_params(graph=graph).fit(table, values)
+
+
+def test_networkx_with_too_few_nodes_is_counted(regressor, table, values):
+    with pytest.raises(ValueError, match="must have 7 nodes, one for each name or column; it has"):
+        regressor.set_params(graph=nx.path_graph(5)).fit(table, values)
+
+
 def test_no_graph_is_learned_where_none_is_needed(classifier, table, classes):
     model = classifier.set_params(architecture="FC8", graph=None).fit(table, classes)
     assert model.graph_ is None

@@ -131,4 +131,9 @@ def _order(graph: Any, names: Any, n_nodes: int) -> list | None:
     labels = list(graph.nodes if is_networkx(graph) else getattr(graph, "columns", []))
     if sorted(labels, key=str) == sorted(range(n_nodes), key=str):
         return list(range(n_nodes))
+    if names is None and is_networkx(graph) and len(labels) == n_nodes:
+        raise ValueError(
+            f"X has no names to match the nodes of the networkx graph with (first: {labels[0]!r}). "
+            f"Give X names, as a DataFrame has them, or relabel the nodes to 0..{n_nodes - 1}."
+        )
     return None if names is None or not labels else list(names)
