@@ -104,6 +104,26 @@ def test_mismatched_names(form):
         as_graph(FORMS[form](), names=["a", "b", "c", "x"])
 
 
+def test_names_that_do_not_match_have_a_remedy():
+    graph = a_networkx_graph()
+    with pytest.raises(ValueError, match=r"graph\.subgraph") as few:
+        as_graph(graph, names=NAMES[:3])
+    assert "add_nodes_from" not in str(few.value)
+    np.testing.assert_array_equal(
+        as_graph(graph.subgraph(NAMES[:3]), names=NAMES[:3]).toarray(), MATRIX[:3, :3]
+    )
+    with pytest.raises(ValueError, match=r"graph\.add_nodes_from") as many:
+        as_graph(graph, names=[*NAMES, "e"])
+    assert "subgraph" not in str(many.value)
+    graph.add_nodes_from([*NAMES, "e"])
+    assert as_graph(graph, names=[*NAMES, "e"]).shape == (5, 5)
+    with pytest.raises(ValueError, match=r"unexpected .* read it with index_col=0"):
+        as_graph(pd.DataFrame(MATRIX, columns=NAMES))
+    with pytest.raises(ValueError, match="missing") as other:
+        as_graph(pd.DataFrame(MATRIX, index=list("abcx"), columns=NAMES))
+    assert "index_col" not in str(other.value)
+
+
 def test_rows_and_columns_of_a_dataframe_must_have_the_same_names():
     frame = pd.DataFrame(MATRIX, index=["a", "b", "c", "x"], columns=NAMES)
     with pytest.raises(ValueError, match="the rows of the DataFrame adjacency have 1 missing"):

@@ -130,7 +130,9 @@ def _from_dataframe(frame: Any, names: Sequence[Any] | None) -> sp.csr_array:
     if hasattr(frame, "index"):
         rows = _unique(frame.index, "the rows of the DataFrame adjacency")
     order = columns if names is None else names
-    _check_match(rows, order, "the rows of the DataFrame adjacency")
+    is_numbered = rows == list(range(len(rows)))
+    remedy = "If its first column has the names, read it with index_col=0." if is_numbered else ""
+    _check_match(rows, order, "the rows of the DataFrame adjacency", if_unexpected=remedy)
     _check_match(columns, order, "the columns of the DataFrame adjacency")
     values = as_real(np.asarray(frame), "graph")
     return _canonical(values[np.ix_(_positions(rows, order), _positions(columns, order))])
@@ -140,7 +142,13 @@ def _from_networkx(graph: Any, names: Sequence[Any] | None) -> sp.csr_array:
     import networkx
 
     if names is not None:
-        _check_match(list(graph.nodes), names, "the nodes of the networkx graph")
+        _check_match(
+            list(graph.nodes),
+            names,
+            "the nodes of the networkx graph",
+            if_missing="graph.add_nodes_from(X.columns) adds them without edges.",
+            if_unexpected="graph.subgraph(X.columns) leaves them out.",
+        )
     if graph.number_of_nodes() == 0:
         return _canonical(sp.csr_array((0, 0)))
     try:
@@ -189,7 +197,14 @@ def _unique(names: Any, what: str) -> list:
     return found
 
 
-def _check_match(found: list, wanted: Sequence[Any], where: str) -> None:
+def _check_match(
+    found: list,
+    wanted: Sequence[Any],
+    where: str,
+    *,
+    if_missing: str = "",
+    if_unexpected: str = "",
+) -> None:
     known, asked = set(found), set(wanted)
     missing = [name for name in wanted if name not in known]
     unknown = [name for name in found if name not in asked]
@@ -199,7 +214,9 @@ def _check_match(found: list, wanted: Sequence[Any], where: str) -> None:
             for names, what in ((missing, "missing"), (unknown, "unexpected"))
             if names
         ]
-        raise ValueError(f"Names must match: {where} have {' and '.join(parts)}.")
+        remedies = [if_missing] * bool(missing) + [if_unexpected] * bool(unknown)
+        message = f"Names must match: {where} have {' and '.join(parts)}."
+        raise ValueError(" ".join([message, *filter(None, remedies)]))
 
 
 def _positions(found: list, wanted: Sequence[Any]) -> list[int]:
