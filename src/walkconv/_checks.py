@@ -80,8 +80,7 @@ def check_positions(values: Any, name: str, n_nodes: int) -> np.ndarray:
 
 def as_array(values: Any, name: str) -> np.ndarray:
     """Return anything array-like as an array, without a copy where there need be none."""
-    if isinstance(values, np.ma.MaskedArray):
-        raise TypeError(f"{name} must not be a masked array. Fill it, with NaN or a value, first.")
+    refuse_masked(values, name)
     if hasattr(values, "detach"):  # a tensor that records gradients
         values = values.detach()
     try:
@@ -90,6 +89,12 @@ def as_array(values: Any, name: str) -> np.ndarray:
         raise TypeError(
             f"{name} must be an array of numbers; got {describe(values)}: {error}."
         ) from None
+
+
+def refuse_masked(values: Any, name: str) -> None:
+    """Refuse an array of which some values are not to be seen: numpy would show them."""
+    if isinstance(values, np.ma.MaskedArray):
+        raise TypeError(f"{name} must not be a masked array. Fill it, with NaN or a value, first.")
 
 
 def as_real(values: np.ndarray, name: str) -> np.ndarray:

@@ -103,3 +103,21 @@ def test_text_instead_of_a_table_points_to_molecules(quick, classes, form):
 def test_nothing_is_no_table(X):
     with pytest.raises(ValueError, match=r"^X must hold at least one sample; got none\.$"):
         GraphCNNClassifier().fit(X, [])
+
+
+def test_masked_values_are_missing(quick, table, classes, rng):
+    mask = rng.random(table.shape) < 0.2
+    for whole in (table, (10 * table).astype(int)):
+        masked = np.ma.masked_array(np.where(mask, 1_000_000, whole), mask=mask)
+        holes = np.where(mask, np.nan, whole)
+        expected = clone(quick).fit(holes, classes).predict_proba(holes)
+        found = clone(quick).fit(masked, classes)
+        np.testing.assert_array_equal(found.predict_proba(masked), expected)
+
+
+def test_masked_targets_and_weights_are_refused(regressor, table, values):
+    masked = np.ma.masked_array(np.abs(values), mask=values > 100)
+    with pytest.raises(TypeError, match="y must not be a masked array"):
+        regressor.fit(table, masked)
+    with pytest.raises(TypeError, match="sample_weight must not be a masked array"):
+        regressor.fit(table, values, sample_weight=masked)

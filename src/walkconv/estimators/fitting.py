@@ -10,6 +10,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 from torch import nn
 
+from walkconv._checks import refuse_masked
 from walkconv._samples import is_list_of_samples
 from walkconv.estimators.filters import Filters
 from walkconv.estimators.graph_inputs import check_fitted_kind, check_same_kind, read_graphs
@@ -98,6 +99,8 @@ def fit_model(
 
 def _read_rows(model: Any, X: Any, y: Any, sample_weight: Any, *, is_first: bool) -> Rows:
     """Return the rows of a table, or graphs: the input decides."""
+    refuse_masked(y, "y")
+    refuse_masked(sample_weight, "sample_weight")
     read = read_graphs if is_list_of_samples(X) else read_rows
     return read(model, X, y, sample_weight, is_first=is_first, **model._target_checks)
 

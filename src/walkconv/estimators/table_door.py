@@ -12,7 +12,9 @@ SHOWN = 5
 
 
 def as_table(X: Any) -> Any:
-    """Return X; by name refuse the columns that hold no numbers."""
+    """Return X, masked values missing; by name refuse the columns that hold no numbers."""
+    if isinstance(X, np.ma.MaskedArray):
+        X = np.ma.filled(X.astype(np.result_type(X.dtype, np.float32)), np.nan)
     if isinstance(X, list | tuple) and not X:
         raise ValueError("X must hold at least one sample; got none.")
     is_array = hasattr(X, "__array__") and len(getattr(X, "shape", ())) == 1
