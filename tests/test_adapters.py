@@ -190,6 +190,8 @@ def test_the_given_graph_is_not_changed():
         ),
         (([[0, 0], [1, 1]], [1e308, 1e308]), {}, "must be finite; got inf"),
         (torch.eye(2).to_sparse(), {}, "graph must be an array of numbers"),
+        ([(0, 1), (1, 2), (2, 3)], {}, r"got shape \(3, 2\).*list of edges.*graph_from_edges"),
+        (((0, 1), (1, 2)), {}, r"got shape \(2,\).*list of edges.*graph_from_edges"),
     ],
 )
 def test_bad_graphs(graph, settings, message):

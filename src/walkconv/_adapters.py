@@ -90,7 +90,8 @@ def edges_to_matrix(
     if ends.ndim != 2 or ends.shape[0] != 2:
         raise ValueError(
             f"edge_index must have shape (2, n_edges): a row of sources, a row of targets; "
-            f"got shape {ends.shape}. Transpose a list of pairs."
+            f"got shape {ends.shape}. Transpose an array of pairs; a list of edges becomes a "
+            "graph by graph_from_edges."
         )
     if ends.dtype.kind not in "iu" and ends.size:
         raise TypeError(f"edge_index must hold integers; got {ends.dtype}.")
@@ -167,7 +168,10 @@ def _from_pyg(data: Any, n_nodes: int | None) -> sp.csr_array:
 def _canonical(matrix: Any) -> sp.csr_array:
     """Check a matrix and return it as sorted float64 CSR without duplicates or zeros."""
     if matrix.shape[0] != matrix.shape[1]:
-        raise ValueError(f"graph must be square (n_nodes, n_nodes); got shape {matrix.shape}.")
+        raise ValueError(
+            f"graph must be square (n_nodes, n_nodes); got shape {matrix.shape}. A list of edges "
+            "becomes a graph by graph_from_edges."
+        )
     if matrix.shape[0] == 0:
         raise ValueError("graph must have at least one node; got an empty graph.")
     if isinstance(matrix, np.ndarray):

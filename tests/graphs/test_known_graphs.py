@@ -64,6 +64,29 @@ def test_edges_are_summed_keep_their_sign_and_direction():
     np.testing.assert_array_equal(undirected, expected)
 
 
+@pytest.mark.parametrize(
+    ("pairs", "edges"),
+    [
+        ([(0, 1), (1, 2), (2, 3)], [[0, 1, 2], [1, 2, 3]]),
+        ([[0, 1], [1, 2], [2, 3]], [[0, 1, 2], [1, 2, 3]]),
+        (((0, 2), (1, 3)), [[0, 1], [2, 3]]),
+        ([(0, 2), (1, 3)], [[0, 1], [2, 3]]),
+        ([(2, 0)], [[2], [0]]),
+        ([], [[], []]),
+    ],
+)
+def test_a_list_of_pairs_is_a_list_of_edges(pairs, edges):
+    expected = graph_from_edges(np.array(edges, dtype=int), n_nodes=5, directed=True)
+    found = graph_from_edges(pairs, n_nodes=5, directed=True)
+    np.testing.assert_array_equal(found.toarray(), expected.toarray())
+
+
+@pytest.mark.parametrize("rows", [[[0, 2], [1, 3]], ([0, 2], [1, 3]), np.array([[0, 2], [1, 3]])])
+def test_two_lists_and_arrays_are_rows_of_sources_and_targets(rows):
+    graph = graph_from_edges(rows, directed=True)
+    np.testing.assert_array_equal(np.argwhere(graph.toarray()), [[0, 1], [2, 3]])
+
+
 def test_edges_that_cancel_are_no_edge():
     assert graph_from_edges([[0, 0], [1, 1]], [1.0, -1.0]).nnz == 0
 
@@ -71,7 +94,13 @@ def test_edges_that_cancel_are_no_edge():
 @pytest.mark.parametrize(
     ("edges", "settings", "message"),
     [
-        ([[0, 1], [1, 2], [2, 3]], {}, r"shape \(2, n_edges\).*got shape \(3, 2\). Transpose"),
+        (
+            np.array([[0, 1], [1, 2], [2, 3]]),
+            {},
+            r"shape \(2, n_edges\).*got shape \(3, 2\). Transpose",
+        ),
+        ([(0, 1), (1, 2, 3)], {}, "edge_index must be an array of numbers"),
+        ([], {}, "at least one node; got an empty graph"),
         ([[0, -1], [1, 2]], {}, "must not be negative; got -1"),
         ([[0, 4], [1, 2]], {"n_nodes": 3}, r"below n_nodes \(3\); got 4. Raise n_nodes"),
         ([[0.0, 1.0], [1.0, 2.0]], {}, "edge_index must hold integers; got float64"),

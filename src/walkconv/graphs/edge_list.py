@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import scipy.sparse as sp
 
 from walkconv._adapters import as_graph, edges_to_matrix
@@ -18,8 +19,9 @@ def graph_from_edges(
 
     Parameters
     ----------
-    edge_index : array of shape (2, n_edges), integer
-        Source and target of each edge.
+    edge_index : array of shape (2, n_edges), integer, or list of pairs
+        The sources of the edges and their targets, or the edges as a list of tuples (source,
+        target). Two lists are the two rows, as an array is: two edges must be tuples.
     weight : array of shape (n_edges,), optional
         Weight of each edge, 1 by default. The weights of an edge listed more than once are
         summed; negative weights keep their sign.
@@ -41,8 +43,22 @@ def graph_from_edges(
     array([[ 0. ,  1. , -2. ],
            [ 1. ,  0. ,  0.5],
            [-2. ,  0.5,  0. ]])
+    >>> graph_from_edges([(0, 1), (1, 2)]).toarray()
+    array([[0., 1., 0.],
+           [1., 0., 1.],
+           [0., 1., 0.]])
     """
+    if _is_list_of_pairs(edge_index):
+        edge_index = np.array(edge_index).reshape(-1, 2).T
     graph = edges_to_matrix(edge_index, weight, n_nodes=n_nodes)
     if directed:
         return graph
     return as_graph(graph + graph.T - sp.diags_array(graph.diagonal()))
+
+
+def _is_list_of_pairs(edges: Any) -> bool:
+    """Tell a list of edges from one of two rows, which are alike where there are two of each."""
+    if not isinstance(edges, list | tuple):
+        return False
+    pairs = tuple if len(edges) == 2 else tuple | list
+    return all(isinstance(edge, pairs) and len(edge) == 2 for edge in edges)
