@@ -300,6 +300,7 @@ BAD_SETTINGS = [
     ({"n_members": 0}, ValueError, "n_members must be at least 1"),
     ({"warm_start": 1}, TypeError, "warm_start must be True or False; got 1"),
     ({"device": "abacus"}, ValueError, "device must be 'auto' or a device of torch"),
+    ({"device": "cuda:99"}, ValueError, r"'cuda:99' is not there \(.*\); use 'auto' or 'cpu'"),
     ({"graph": None}, ValueError, "An architecture with C layers needs a graph"),
     ({"graph": "corelation"}, ValueError, "'correlation', 'knn', 'heat_kernel'.*got 'corelation'"),
     ({"graph": np.eye(6)}, ValueError, "must have 7 nodes, one for each name or column; it has 6"),

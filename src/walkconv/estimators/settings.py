@@ -79,9 +79,17 @@ def check_device(device: Any) -> torch.device:
     if isinstance(device, str) and device == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
-        return torch.device(device)
+        found = torch.device(device)
     except (RuntimeError, TypeError):
         raise ValueError(
             f"device must be 'auto' or a device of torch such as 'cpu' or 'cuda:0'; "
             f"got {describe(device)}."
         ) from None
+    try:
+        torch.empty(0, device=found)
+    except (AssertionError, ImportError, RuntimeError) as error:
+        reason = str(error).partition("\n")[0].rstrip(".")
+        raise ValueError(
+            f"device '{found}' is not there ({reason}); use 'auto' or 'cpu'."
+        ) from None
+    return found
