@@ -1,5 +1,7 @@
 """Filters that move to other columns."""
 
+import re
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -74,11 +76,27 @@ def test_filters_move_between_collections_of_graphs(rng):
 def test_what_does_not_fit_is_refused(trained, classifier, table, classes):
     with pytest.raises(ValueError, match=r"filters must be one of 'frozen', 'tuned'; got 'kept'"):
         trained.transfer(table, classes, filters="kept")
-    with pytest.raises(ValueError, match="The filters must fit the new table"):
+    with pytest.raises(ValueError, match=r"The filters take 1 channel\(s\); .* new table has 2"):
         trained.transfer(np.stack([table, table], axis=2), classes)
     dense = clone(classifier).set_params(architecture="FC4").fit(table, classes)
     with pytest.raises(ValueError, match="There are no filters to move"):
         dense.transfer(table[:, :5], classes)
+
+
+@pytest.mark.parametrize(("source", "target"), [(6, 3), (3, 6)])
+@pytest.mark.parametrize("architecture", ["C4", "C4-P2-C2-FC4"])
+def test_filters_with_other_neighbors_say_how_many_to_use(
+    regressor, table, values, source, target, architecture
+):
+    regressor.set_params(architecture=architecture, n_neighbors=9, max_iter=1)
+    model = clone(regressor).fit(table[:, :source], values)
+    with pytest.raises(
+        ValueError, match=f"have {source} neighbours; .* new table has {target}"
+    ) as refused:
+        model.transfer(table[:, :target], values)
+    wanted = int(re.search(r"Fit the source with n_neighbors=(\d+)\.", str(refused.value))[1])
+    model = regressor.set_params(n_neighbors=wanted).fit(table[:, :source], values)
+    assert model.transfer(table[:, :target], values).n_features_in_ == target
 
 
 def test_a_table_and_graphs_do_not_share_filters(trained, rng):

@@ -56,10 +56,27 @@ class Filters:
 
 def _check_fit(given: dict, network: nn.Module) -> None:
     wanted = {k: v for k, v in network.state_dict().items() if not k.startswith(HEAD)}
-    for name in given.keys() | wanted.keys():
-        shapes = [tuple(part[name].shape) if name in part else None for part in (given, wanted)]
+    different = []
+    for name in dict.fromkeys([*given, *wanted]):
+        shapes = [tuple(part[name].shape) if name in part else () for part in (given, wanted)]
         if shapes[0] != shapes[1]:
-            raise ValueError(
-                f"The filters must fit the new table: {name} has shape {shapes[0]} and would need "
-                f"{shapes[1]}. It takes as many channels and, at every level, neighbours."
-            )
+            different.append((name, *shapes))
+    if not different:
+        return
+    filters = [(old, new) for _, old, new in different if len(old) == len(new) == 3]
+    neighbors = [(old[0], new[0]) for old, new in filters if old[0] != new[0]]
+    channels = [(old[1], new[1]) for old, new in filters if old[1] != new[1]]
+    if neighbors:
+        raise ValueError(
+            f"The filters have {neighbors[0][0]} neighbours; a column of the new table has "
+            f"{neighbors[0][1]}. Fit the source with n_neighbors={min(map(min, neighbors))}."
+        )
+    if channels:
+        raise ValueError(
+            f"The filters take {channels[0][0]} channel(s); a column of the new table has "
+            f"{channels[0][1]}."
+        )
+    name, old, new = different[0]
+    raise ValueError(
+        f"The filters must fit the new network: {name} has shape {old} and would need {new}."
+    )
