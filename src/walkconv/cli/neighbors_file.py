@@ -6,6 +6,7 @@ import polars as pl
 from walkconv import Neighbors
 from walkconv._files import whole_file
 from walkconv.cli.tables import ending_of, write_table
+from walkconv.walks.listing import list_neighbors
 
 
 def write_neighbors(found: Neighbors, names: pl.Series, path: str) -> None:
@@ -19,12 +20,4 @@ def write_neighbors(found: Neighbors, names: pl.Series, path: str) -> None:
         with whole_file(path) as part, part.open("wb") as file:
             np.savez(file, index=found.index, visits=found.visits, sign=found.sign, names=labels)
         return
-    node, rank = (found.index >= 0).nonzero()
-    listing = {
-        "node": names[node],
-        "rank": rank + 1,
-        "neighbor": names[found.index[node, rank]],
-        "visits": found.visits[node, rank],
-        "sign": found.sign[node, rank],
-    }
-    write_table(pl.DataFrame(listing), path)
+    write_table(pl.DataFrame(list_neighbors(found, names)), path)

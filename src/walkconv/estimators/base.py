@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+import polars as pl
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
@@ -17,6 +18,7 @@ from walkconv.estimators.graph_inputs import check_fitted_kind, read_samples
 from walkconv.estimators.inputs import Rows, read_table
 from walkconv.estimators.kinds import make_graph_network, make_table
 from walkconv.estimators.model_file import save_model
+from walkconv.estimators.neighbors_table import tabulate_neighbors
 from walkconv.estimators.settings import check_batch_size, check_device, check_settings
 from walkconv.models.network import Network, count_parameters
 from walkconv.models.table import predict
@@ -110,6 +112,33 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
         model.set_params(graph=self.graph if graph is None else graph)
         source = Filters(self.modules_, self.encoding_, filters)
         return fit_model(model, X, y, sample_weight, validation_data, filters=source)
+
+    def neighbors_table(self) -> pl.DataFrame:
+        """Return the neighbours of every column as a table to read.
+
+        Returns
+        -------
+        polars DataFrame
+            A row for each slot that is filled: ``node``, ``rank`` (the slot, from 1), ``neighbor``,
+            ``visits`` and ``sign``, as in `Neighbors`. Columns have their names, or their numbers
+            where X has none.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import polars as pl
+        >>> from walkconv import GraphCNNRegressor
+        >>> X = np.random.default_rng(0).normal(size=(200, 4)).cumsum(axis=1)
+        >>> X = pl.DataFrame(X, schema=["north", "east", "south", "west"])
+        >>> model = GraphCNNRegressor("C4", n_neighbors=2, max_iter=1).fit(X, X["east"])
+        >>> table = model.neighbors_table()
+        >>> table.select("node", "rank", "neighbor").row(1)
+        ('north', 2, 'east')
+        >>> table.columns
+        ['node', 'rank', 'neighbor', 'visits', 'sign']
+        """
+        check_is_fitted(self)
+        return tabulate_neighbors(self)
 
     def make_network(self, n_nodes: int, n_channels: int, n_outputs: int) -> nn.Module:
         """Return a new network, untrained; a subclass may return any other module.
