@@ -133,7 +133,8 @@ class GraphCNNClassifier(ClassifierMixin, GraphCNN):
     classes_ : ndarray of shape (n_classes,)
         The classes, in the order of `predict_proba`.
     n_features_in_, feature_names_in_
-        Number and names of the columns. A DataFrame to predict for may have them in any order.
+        Number and names of the columns, where names are strings: then a DataFrame to predict for
+        may have them in any order.
     scaling_ : Scaling
         Mean and deviation of every column, over the training rows.
 

@@ -130,7 +130,8 @@ class GraphCNNRegressor(RegressorMixin, GraphCNN):
     target_scaling_ : Scaling
         Mean and deviation of y; the networks predict scaled values, `predict` undoes it.
     n_features_in_, feature_names_in_
-        Number and names of the columns. A DataFrame to predict for may have them in any order.
+        Number and names of the columns, where names are strings: then a DataFrame to predict for
+        may have them in any order.
     scaling_ : Scaling
         Mean and deviation of every column, over the training rows.
 
