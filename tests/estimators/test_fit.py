@@ -319,12 +319,12 @@ def test_one_validation_row_is_too_few(regressor, table, values):
 
 
 def test_bad_targets(classifier, regressor, table, classes, values):
-    with pytest.raises(ValueError, match="at least two classes; got one class"):
+    with pytest.raises(ValueError, match="at least two classes; got one class: 'a'\\."):
         classifier.fit(table, np.full(60, "a"))
     with pytest.raises(ValueError, match="Unknown label type"):
         classifier.fit(table, values)
     apart = (table, np.full(60, "middle"))
-    with pytest.raises(ValueError, match=r"classes of the training rows.*got .*middle"):
+    with pytest.raises(ValueError, match=r"classes of the training rows.*got 'middle'\."):
         classifier.fit(table, classes, validation_data=apart)
     with pytest.raises(TypeError, match=r"validation_data must be a pair \(X, y\)"):
         regressor.fit(table, values, validation_data=table)

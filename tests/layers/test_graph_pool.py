@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch.autograd import gradcheck, gradgradcheck
 
-from walkconv import GraphPool
+from walkconv import GraphPool, coarsen, grid_graph
 
 LOPSIDED = np.array([2, 0, 2, 1, 2, 2, 3, 0, 2])
 GROUPS = {
@@ -107,3 +107,9 @@ def test_bad_input():
         GraphPool([0, 0], reduce="sum")
     with pytest.raises(ValueError, match=r"n_nodes = 9; got \(4, 8, 2\)"):
         GraphPool(LOPSIDED)(torch.zeros(4, 8, 2))
+
+
+def test_a_coarsening_is_taken_for_its_groups():
+    small = coarsen(grid_graph((4, 6)))
+    x = torch.randn(3, 24, 2)
+    torch.testing.assert_close(GraphPool(small)(x), GraphPool(small.groups)(x), rtol=0, atol=0)

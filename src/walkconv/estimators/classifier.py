@@ -240,7 +240,7 @@ class GraphCNNClassifier(ClassifierMixin, GraphCNN):
         check_classification_targets(y)
         self.classes_ = np.unique(y)
         if len(self.classes_) < 2:
-            raise ValueError(f"y must hold at least two classes; got one class: {y[0]!r}.")
+            raise ValueError(f"y must hold at least two classes; got one class: {_plain(y[0])!r}.")
 
     def _encode_target(self, y: np.ndarray) -> np.ndarray:
         codes = np.searchsorted(self.classes_, y)
@@ -249,7 +249,7 @@ class GraphCNNClassifier(ClassifierMixin, GraphCNN):
         if is_unknown.any():
             raise ValueError(
                 f"y must hold the classes of the training rows, {self.classes_}; "
-                f"got {y[is_unknown][0]!r}."
+                f"got {_plain(y[is_unknown][0])!r}."
             )
         return codes.astype(np.int64)
 
@@ -289,3 +289,8 @@ class GraphCNNClassifier(ClassifierMixin, GraphCNN):
 
     def _score_outputs(self, outputs: np.ndarray, rows: Rows) -> float:
         return float(np.average(outputs.argmax(axis=1) == rows.y, weights=rows.weight))
+
+
+def _plain(label: Any) -> Any:
+    """Return a label as Python writes it: 'a', not np.str_('a')."""
+    return label.item() if isinstance(label, np.generic) else label

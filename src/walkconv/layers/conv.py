@@ -73,7 +73,8 @@ class GraphConv(nn.Module):
         if not isinstance(neighbors, Neighbors | Integral):
             raise TypeError(
                 "neighbors must come from select_neighbors, or be their number; "
-                f"got {describe(neighbors)}."
+                f"got {describe(neighbors)}. For your own table use "
+                "GraphConv(c_in, c_out, p)(x, index)."
             )
         self.c_in = check_integer(c_in, "c_in", minimum=1)
         self.c_out = check_integer(c_out, "c_out", minimum=1)

@@ -14,8 +14,8 @@ class GraphPool(nn.Module):
 
     Parameters
     ----------
-    groups : array of shape (n_nodes,), integers
-        The group of each node, from 0 without gaps, as `coarsen` returns them.
+    groups : Coarsening, or array of shape (n_nodes,), integers
+        From `coarsen`, or the group of each node, from 0 without gaps.
     reduce : "max" or "mean", default "max"
         The gradient of a maximum goes to the first of equal values, in the order of the nodes.
 
@@ -27,7 +27,7 @@ class GraphPool(nn.Module):
     --------
     >>> import torch
     >>> from walkconv import GraphPool, coarsen, grid_graph
-    >>> pool = GraphPool(coarsen(grid_graph((4, 4))).groups)
+    >>> pool = GraphPool(coarsen(grid_graph((4, 4))))
     >>> pool(torch.arange(16.0).reshape(1, 16, 1)).flatten()
     tensor([ 5.,  7., 13., 15.])
     """
@@ -68,7 +68,7 @@ class GraphPool(nn.Module):
 
 def check_groups(groups: Any) -> np.ndarray:
     """Return groups (n_nodes,) as int64: every number from 0 to the largest is used."""
-    array = as_array(groups, "groups")
+    array = as_array(getattr(groups, "groups", groups), "groups")
     if array.ndim != 1 or array.size == 0 or array.dtype.kind not in "iu":
         raise ValueError(
             f"groups must be integers of shape (n_nodes,), one for each node; got {describe(array)}"
