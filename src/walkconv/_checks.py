@@ -8,6 +8,9 @@ from typing import Any, NoReturn
 import numpy as np
 import scipy.sparse as sp
 
+SHOWN = 5
+"""Names that a message lists before it counts the rest."""
+
 
 def check_integer(
     value: Any, name: str, *, minimum: int, maximum: int | None = None, hint: str = ""
@@ -143,6 +146,12 @@ def _refuse(name: str, came: Any, place: tuple[int, ...]) -> NoReturn:
         f"{name} must be finite; got {came} at position ({', '.join(map(str, place))}). "
         "Drop or impute such values first."
     )
+
+
+def listed(names: Sequence[Any]) -> str:
+    """Return the first few names and the number of the others."""
+    shown = ", ".join(repr(name) for name in names[:SHOWN])
+    return shown if len(names) <= SHOWN else f"{shown} and {len(names) - SHOWN} more"
 
 
 def describe(value: Any) -> str:

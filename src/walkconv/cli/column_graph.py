@@ -7,9 +7,9 @@ import numpy as np
 import polars as pl
 import scipy.sparse as sp
 
+from walkconv._checks import listed
 from walkconv.cli.edges import graph_of_edges, is_edge_list, read_edges_or_table
 from walkconv.cli.matrices import is_matrix, matrix_of, read_matrix
-from walkconv.cli.tables import listed
 
 
 def read_graph(path: str) -> tuple[pl.Series | None, sp.sparray] | None:

@@ -9,7 +9,8 @@ import polars as pl
 import scipy.sparse as sp
 
 import walkconv
-from walkconv.cli.tables import as_numbers, ending_of, listed, read_table
+from walkconv._checks import listed
+from walkconv.cli.tables import as_numbers, ending_of, read_table
 
 COLUMNS = ["source", "target", "weight"]
 TEXT_ENDINGS = (".txt", ".txt.gz", ".edges", ".edges.gz")

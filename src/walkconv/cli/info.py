@@ -14,7 +14,7 @@ def info(
     from rich.table import Table
 
     import walkconv
-    from walkconv.cli.tables import listed
+    from walkconv._checks import listed
 
     fitted = walkconv.load(model)
     facts = {

@@ -7,7 +7,8 @@ import numpy as np
 import polars as pl
 import scipy.sparse as sp
 
-from walkconv.cli.tables import WRITTEN, as_numbers, ending_of, listed, read_table
+from walkconv._checks import listed
+from walkconv.cli.tables import WRITTEN, as_numbers, ending_of, read_table
 
 CSR = ("indptr", "indices")
 

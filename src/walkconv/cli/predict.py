@@ -25,8 +25,9 @@ def predict(
     import polars as pl
 
     import walkconv
+    from walkconv._checks import listed
     from walkconv.cli.outputs import check_output
-    from walkconv.cli.tables import WRITTEN, as_numbers, listed, pick, read_table, write_table
+    from walkconv.cli.tables import WRITTEN, as_numbers, pick, read_table, write_table
 
     check_output(output, {"MODEL": model, "FILE": data}, endings=WRITTEN)
     fitted = walkconv.load(model)

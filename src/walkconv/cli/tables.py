@@ -8,14 +8,13 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from walkconv._checks import SHOWN, listed
 from walkconv._files import whole_file
 
 SEPARATORS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
 PARQUET = (".parquet", ".pq")
 WRITTEN = (*SEPARATORS, *PARQUET)
 EMPTY_CELLS = ["", "NA", "NaN", "nan", "null"]
-SHOWN = 5
-"""Names that a message lists before it counts the rest."""
 
 
 def read_table(path: str) -> pl.DataFrame:
@@ -95,12 +94,6 @@ def as_numbers(table: pl.DataFrame) -> pl.DataFrame:
     if not table.width:
         raise ValueError("There must be at least one feature column; none is left.")
     return table.select(pl.all().cast(pl.Float64).fill_null(float("nan")))
-
-
-def listed(names: Sequence[str]) -> str:
-    """Return the first few names and the number of the others."""
-    shown = ", ".join(repr(name) for name in names[:SHOWN])
-    return shown if len(names) <= SHOWN else f"{shown} and {len(names) - SHOWN} more"
 
 
 def _hint_at_separator(table: pl.DataFrame) -> str:

@@ -5,10 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from walkconv._checks import as_real
-
-SHOWN = 5
-"""Names that a message lists before it counts the rest."""
+from walkconv._checks import as_real, listed
 
 
 def as_table(X: Any) -> Any:
@@ -27,10 +24,8 @@ def as_table(X: Any) -> Any:
         )
     other = list(_columns_without_numbers(X))
     if other:
-        listed = ", ".join(repr(name) for name in other[:SHOWN])
-        listed += f" and {len(other) - SHOWN} more" if len(other) > SHOWN else ""
         raise TypeError(
-            f"The columns of X must hold numbers; these hold something else: {listed}. "
+            f"The columns of X must hold numbers; these hold something else: {listed(other)}. "
             "Drop or encode them."
         )
     return X
