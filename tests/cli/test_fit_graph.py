@@ -90,8 +90,8 @@ def test_a_checkpoint_knows_its_graph(fit, tmp_path):
     ("name", "content", "message"),
     [
         ("g.txt", "east north\neast up\n", "must be feature columns, by name or numbered from 0 "),
-        ("g.txt", "1 2\n2 4\n", "numbered from 0 to 3; these are not: '1', '2', '4'."),
-        ("g.mtx", "%%MatrixMarket matrix coordinate real general\n3 3 1\n2 1 1\n", "it has 3."),
+        ("g.txt", "1 2\n2 4\n", "these are not: '4'. They seem to be numbered from 1."),
+        ("g.mtx", "%%MatrixMarket matrix coordinate real general\n3 3 1\n2 1 1\n", "shape (3, 3)."),
         ("g.csv", "a,b\n1,2\n3,4\n5,6\n", "its columns must be named source and target"),
     ],
 )

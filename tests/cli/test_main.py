@@ -111,6 +111,7 @@ def test_what_nobody_thought_of_is_named(run, monkeypatch):
         ("No model: it fails.\n  C4\n  ^\nAsk again.", "No model: it fails. Ask again."),
         ("2 ^ 3 is\nno sum.", "2 ^ 3 is no sum."),
         ("max_iter was 1 and is 2.", "--max-epochs was 1 and is 2."),
+        ("a/max_iter.csv has no 'max_iter'.", "a/max_iter.csv has no 'max_iter'."),
     ],
 )
 def test_an_error_has_no_picture_and_names_the_option(run, monkeypatch, message, line):

@@ -95,8 +95,9 @@ def test_a_matrix_in_a_table_is_read_from_row_to_column(run, tmp_path):
     assert out.splitlines()[1:] == ["x,1,x,1.0,1", "x,2,y,1.0,1", "y,1,y,2.0,1"]
 
 
-def test_edges_may_have_columns_of_any_name(run, tmp_path):
-    (tmp_path / "a.csv").write_text(EDGES.replace("source,target,weight", "from,to,strength"))
+@pytest.mark.parametrize("names", ["from,to,strength", "source,target,length"])
+def test_edges_may_have_columns_of_any_name(run, tmp_path, names):
+    (tmp_path / "a.csv").write_text(EDGES.replace("source,target,weight", names))
     assert run("neighbors", tmp_path / "a.csv", "-p", 2, "--kind", "edges") == (0, EXPECTED, SAID)
 
 

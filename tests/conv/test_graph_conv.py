@@ -241,6 +241,20 @@ def test_second_derivatives(each_engine, per_sample, scaled):
     assert gradgradcheck(lambda x, w, b: graph_conv(x, index, w, b, scale), (x, weight, bias))
 
 
+def test_derivatives_where_one_filter_serves_two_layers(each_engine):
+    x, index, weight, _, _ = problem(c_in=3, c_out=3)
+
+    def twice(weight, x):
+        return graph_conv(graph_conv(x, index, weight).tanh(), index, weight)
+
+    expected, found = (
+        torch.autograd.grad(twice(weight, x).square().sum(), weight, create_graph=is_recorded)
+        for is_recorded in (False, True)
+    )
+    torch.testing.assert_close(found, expected)
+    assert gradgradcheck(twice, (weight, x))
+
+
 def test_a_penalty_of_the_gradient_reaches_the_weights(each_engine):
     x, index, weight, bias, _ = problem()
     penalties = []

@@ -155,7 +155,9 @@ def test_the_nodes_of_networkx_are_not_taken_in_the_order_they_came_in(
 ):
     graph = nx.path_graph(7)
     graph = nx.relabel_nodes(graph, dict(enumerate(labels)))
-    with pytest.raises(ValueError, match=r"no names to match .* Give X names, .* to 0..6"):
+    with pytest.raises(
+        ValueError, match=r"no names \(strings\) to match .* Give X names, .* to 0..6"
+    ):
         regressor.set_params(graph=graph).fit(table, values)
 
 

@@ -42,7 +42,7 @@ def on_columns(
         if matrix.shape != (n_columns, n_columns):
             raise ValueError(
                 f"The graph in {path} must have a node for each of the {n_columns} feature "
-                f"columns; it has {matrix.shape[0]}."
+                f"columns; its matrix has the shape {matrix.shape}."
             )
         return sp.csr_array(matrix)
     labels = names.cast(pl.String).to_list()
@@ -50,10 +50,12 @@ def on_columns(
     by_number = {str(place): place for place in range(n_columns)}
     places = next((each for each in (by_name, by_number) if each.keys() >= set(labels)), None)
     if places is None:
-        unknown = [label for label in labels if label not in by_name]
+        unknown = [label for label in labels if label not in by_name | by_number] or labels
+        from_one = {str(place + 1) for place in range(n_columns)} >= set(labels)
+        hint = "They seem to be numbered from 1." if from_one else "Leave their edges out."
         raise ValueError(
             f"The nodes of {path} must be feature columns, by name or numbered from 0 to "
-            f"{n_columns - 1}; these are not: {listed(unknown)}. Leave their edges out."
+            f"{n_columns - 1}; these are not: {listed(unknown)}. {hint}"
         )
     place = np.array([places[label] for label in labels])
     edges = sp.coo_array(matrix)

@@ -70,16 +70,17 @@ def graph_of_edges(
 ) -> tuple[pl.Series, sp.csr_array]:
     """Return the names of the nodes in order, and the graph (n_nodes, n_nodes) of a list of edges.
 
-    Where no columns are named source and target, the first two are the ends, a third the weight.
+    Where no columns are named source and target, the first two are the ends; a third is the weight.
     """
-    if not set(COLUMNS[:2]) <= set(table.columns):
-        if table.width not in (2, 3):
-            raise ValueError(
-                f"{path} must have the columns source, target and, if edges have one, weight, or "
-                f"these three under other names; it has {table.width} column(s): "
-                f"{listed(table.columns)}."
-            )
-        table = table.rename(dict(zip(table.columns, COLUMNS, strict=False)))
+    if table.width not in (2, 3):
+        raise ValueError(
+            f"{path} must have the columns source, target and, if edges have one, weight, or "
+            f"these three under other names; it has {table.width} column(s): "
+            f"{listed(table.columns)}."
+        )
+    if set(COLUMNS[:2]) <= set(table.columns):
+        table = table.select(*COLUMNS[:2], pl.exclude(COLUMNS[:2]))
+    table = table.rename(dict(zip(table.columns, COLUMNS, strict=False)))
     ends = table.select(COLUMNS[:2])
     if sum(ends.null_count().row(0)):
         raise ValueError(f"Each edge of {path} must have a source and a target; some have none.")

@@ -24,6 +24,8 @@ from walkconv.cli.predict import predict
 
 PICTURE = re.compile(r"\n.*\n *\^+ *$", flags=re.MULTILINE)
 """A line of an error with arrows below it, which would mean nothing in one line."""
+EPOCHS = re.compile(r"(?<!['\w/.-])max_iter(?!['\w/.-])")
+"""The parameter, where it is not part of a name that the user gave."""
 
 app = typer.Typer(
     help="Convolutional networks on features that have a graph but no grid.",
@@ -61,7 +63,7 @@ def _run(arguments: Sequence[str] | None) -> NoReturn:
 
 
 def _in_one_line(error: Exception) -> str:
-    text = PICTURE.sub("", str(error)).replace("max_iter", "--max-epochs")
+    text = EPOCHS.sub("--max-epochs", PICTURE.sub("", str(error)))
     message = " ".join(text.split())
     if isinstance(error, ValueError | TypeError | OSError) and message:
         return message

@@ -106,6 +106,7 @@ def _differentiate_recorded(
     wants_bias: bool,
 ) -> tuple[Tensor | None, Tensor | None, Tensor]:
     """Return the gradients by the definition, whose every step torch can differentiate again."""
+    x, weight = x.view_as(x), weight.view_as(weight)  # cut off: one may depend on the other
     out = define_graph_conv(x, index, weight, None, scale)
     inputs = [t for t, is_wanted in ((x, wants_x), (weight, wants_weight)) if is_wanted]
     found = iter(torch.autograd.grad(out, inputs, grad, create_graph=True) if inputs else ())

@@ -133,7 +133,8 @@ def _order(graph: Any, names: Any, n_nodes: int) -> list | None:
         return list(range(n_nodes))
     if names is None and is_networkx(graph) and len(labels) == n_nodes:
         raise ValueError(
-            f"X has no names to match the nodes of the networkx graph with (first: {labels[0]!r}). "
-            f"Give X names, as a DataFrame has them, or relabel the nodes to 0..{n_nodes - 1}."
+            "X has no names (strings) to match the nodes of the networkx graph with (first: "
+            f"{labels[0]!r}). Give X names, as a DataFrame has them, and the nodes the same, or "
+            f"relabel the nodes to 0..{n_nodes - 1}."
         )
     return None if names is None or not labels else list(names)

@@ -20,8 +20,8 @@ def graph_from_edges(
     Parameters
     ----------
     edge_index : array of shape (2, n_edges), integer, or list of pairs
-        The sources of the edges and their targets, or the edges as a list of tuples (source,
-        target). Two lists are the two rows, as an array is: two edges must be tuples.
+        The sources of the edges and their targets, as an array, two lists or two tuples in a tuple;
+        or a list of tuples (source, target).
     weight : array of shape (n_edges,), optional
         Weight of each edge, 1 by default. The weights of an edge listed more than once are
         summed; negative weights keep their sign.
@@ -57,8 +57,6 @@ def graph_from_edges(
 
 
 def _is_list_of_pairs(edges: Any) -> bool:
-    """Tell a list of edges from one of two rows, which are alike where there are two of each."""
-    if not isinstance(edges, list | tuple):
-        return False
-    pairs = tuple if len(edges) == 2 else tuple | list
-    return all(isinstance(edge, pairs) and len(edge) == 2 for edge in edges)
+    """Tell a list of edges from two rows by its types: two of two are alike otherwise."""
+    is_pair = (isinstance(edge, tuple) and len(edge) == 2 for edge in edges)
+    return isinstance(edges, list) and all(is_pair)
