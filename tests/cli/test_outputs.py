@@ -91,7 +91,8 @@ def test_a_missing_folder_or_a_device_is_no_reason_to_refuse(run, folder, comman
 def test_an_ending_that_nobody_writes_is_refused(run, folder, command, output, known):
     code, _, err = run(*COMMANDS[command], "-o", output)
     assert code == 1
-    assert err == f"walkconv: error: The name of an output must end in {known}; got {output}.\n"
+    ends = f"must end in {known}, or be - for stdout; got {output}."
+    assert err == f"walkconv: error: The name of an output {ends}\n"
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.CSV", "a.csv.gz", "A.CSV.GZ", "a.tsv", "a.Tsv.Gz"])

@@ -253,7 +253,7 @@ def test_weights_that_are_not_finite_after_the_last_step_are_an_error(rng):
 def test_a_score_that_is_not_a_number_is_an_error(rng):
     scores = iter([0.1, np.nan])
     training = a_training(rng, lambda _: next(scores))
-    with pytest.raises(ValueError, match=r"validation score .* got nan in epoch 2. Lower learn"):
+    with pytest.raises(ValueError, match=r"validation rows .* got NaN .* epoch 2. Lower learn"):
         train_members([training])
 
 

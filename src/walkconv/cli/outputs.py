@@ -33,7 +33,10 @@ def check_output(
     if path.is_dir():
         raise IsADirectoryError(f"{output} must be a file; it is a folder. Name a file in it.")
     if endings is not None and ending_of(output) not in endings:
-        raise ValueError(f"The name of an output must end in {', '.join(endings)}; got {output}.")
+        raise ValueError(
+            f"The name of an output must end in {', '.join(endings)}, or be - for stdout; got "
+            f"{output}."
+        )
     folder = path.resolve().parent
     while not folder.exists():
         folder = folder.parent

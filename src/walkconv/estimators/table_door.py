@@ -12,6 +12,8 @@ def as_table(X: Any) -> Any:
     """Return X, masked values missing; by name refuse the columns that hold no numbers."""
     if isinstance(X, np.ma.MaskedArray):
         X = np.ma.filled(X.astype(np.result_type(X.dtype, np.float32)), np.nan)
+    if hasattr(X, "collect_schema") and not hasattr(X, "shape"):
+        raise TypeError("X must be a table in memory; got a LazyFrame. Call X.collect() first.")
     if isinstance(X, list | tuple) and not X:
         raise ValueError("X must hold at least one sample; got none.")
     is_array = hasattr(X, "__array__") and len(getattr(X, "shape", ())) == 1

@@ -119,7 +119,7 @@ class Training:
             score_of = self.score
             score = self.processes.from_first(lambda: float(score_of(self.network)))
             if np.isnan(score):
-                raise self._divergence("validation score", score)
+                raise self._divergence("outputs for the validation rows", "NaN or infinity")
             record["validation_score"] = score
         record["seconds"] = time.perf_counter() - started
         self._remember(record)
