@@ -259,7 +259,9 @@ def test_outputs_that_overflow_on_validation_rows_have_diverged(kind, rng):
     X = rng.normal(size=(20, 3))
     y = X[:, 0] > 0
     model = kind("FC4", normalization=None, learning_rate=1e30, batch_size=20, max_iter=1)
-    with pytest.raises(ValueError, match=r"score must stay .* Lower learning_rate \(now 1e\+30\)"):
+    with pytest.raises(
+        ValueError, match=r"validation rows must stay .* Lower learning_rate \(now 1e\+30\)"
+    ):
         model.fit(X, y, validation_data=(X, y))
 
 
