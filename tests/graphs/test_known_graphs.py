@@ -101,6 +101,7 @@ def test_edges_that_cancel_are_no_edge():
             r"shape \(2, n_edges\).*got shape \(3, 2\). Transpose",
         ),
         ([[0, 1], [1, 2], [2, 3]], {}, r"got shape \(3, 2\). Transpose"),
+        (5, {}, r"shape \(2, n_edges\)"),
         ([(0, 1), (1, 2, 3)], {}, "edge_index must be an array of numbers"),
         ([], {}, "at least one node; got an empty graph"),
         ([[0, -1], [1, 2]], {}, "must not be negative; got -1"),

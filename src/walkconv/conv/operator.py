@@ -96,22 +96,14 @@ class _Recorded(torch.autograd.Function):
 
 
 def _differentiate_recorded(
-    grad: Tensor,
-    x: Tensor,
-    index: Tensor,
-    weight: Tensor,
-    scale: Tensor | None,
-    wants_x: bool,
-    wants_weight: bool,
-    wants_bias: bool,
-) -> tuple[Tensor | None, Tensor | None, Tensor]:
+    grad: Tensor, x: Tensor, index: Tensor, weight: Tensor, scale: Tensor | None, *wanted: bool
+) -> tuple[Tensor | None, ...]:
     """Return the gradients by the definition, whose every step torch can differentiate again."""
     x, weight = x.view_as(x), weight.view_as(weight)  # cut off: one may depend on the other
     out = define_graph_conv(x, index, weight, None, scale)
-    inputs = [t for t, is_wanted in ((x, wants_x), (weight, wants_weight)) if is_wanted]
+    inputs = [t for t, is_wanted in zip((x, weight), wanted[:2], strict=True) if is_wanted]
     found = iter(torch.autograd.grad(out, inputs, grad, create_graph=True) if inputs else ())
-    grad_x = next(found) if wants_x else None
-    return grad_x, next(found) if wants_weight else None, grad.sum((0, 1))
+    return *(next(found) if is_wanted else None for is_wanted in wanted[:2]), grad.sum((0, 1))
 
 
 def _below_autograd(*arguments: Tensor | None) -> Tensor:

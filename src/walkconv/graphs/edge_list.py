@@ -58,5 +58,6 @@ def graph_from_edges(
 
 def _is_list_of_pairs(edges: Any) -> bool:
     """Tell a list of edges from two rows by its types: two of two are alike otherwise."""
-    is_pair = (isinstance(edge, tuple) and len(edge) == 2 for edge in edges)
-    return isinstance(edges, list) and all(is_pair)
+    return isinstance(edges, list) and all(
+        isinstance(edge, tuple) and len(edge) == 2 for edge in edges
+    )
