@@ -45,6 +45,9 @@ FILES = {
     "named.csv.gz": lambda path: path.write_bytes(
         gzip.compress(b"weight,source,target\n2,east,north\n-1,south,east\n")
     ),
+    "lengths.csv.gz": lambda path: path.write_bytes(
+        gzip.compress(b"source,target,length\neast,north,2\nsouth,east,-1\n")
+    ),
     "numbered.txt": lambda path: path.write_text("1 0 2\n1 2 -1\n"),
     "graph.mtx": lambda path: mmwrite(path, sp.coo_array(WEIGHTS)),
     "graph.npz": lambda path: sp.save_npz(path, sp.csr_array(WEIGHTS)),

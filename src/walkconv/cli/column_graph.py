@@ -8,7 +8,7 @@ import polars as pl
 import scipy.sparse as sp
 
 from walkconv._checks import listed
-from walkconv.cli.edges import graph_of_edges, is_edge_list, read_edges_or_table
+from walkconv.cli.edges import graph_of_edges, has_ends, read_edges_or_table
 from walkconv.cli.matrices import is_matrix, matrix_of, read_matrix
 
 
@@ -27,7 +27,7 @@ def read_graph(path: str) -> tuple[pl.Series | None, sp.sparray] | None:
     if is_matrix(path):
         return None, read_matrix(path)[1]
     table = read_edges_or_table(path)
-    return graph_of_edges(table, path) if is_edge_list(table) else matrix_of(table, path)
+    return graph_of_edges(table, path) if has_ends(table) else matrix_of(table, path)
 
 
 def on_columns(

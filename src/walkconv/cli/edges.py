@@ -62,7 +62,12 @@ def _read_pieces(path: str) -> Iterator[pl.DataFrame]:
 
 def is_edge_list(table: pl.DataFrame) -> bool:
     """Say whether a table has the columns of an edge list."""
-    return set(COLUMNS[:2]) <= set(table.columns) <= set(COLUMNS)
+    return has_ends(table) and set(table.columns) <= set(COLUMNS)
+
+
+def has_ends(table: pl.DataFrame) -> bool:
+    """Say whether a table that holds a graph is a list of edges, by the names of its columns."""
+    return set(COLUMNS[:2]) <= set(table.columns)
 
 
 def graph_of_edges(
@@ -78,7 +83,7 @@ def graph_of_edges(
             f"these three under other names; it has {table.width} column(s): "
             f"{listed(table.columns)}."
         )
-    if set(COLUMNS[:2]) <= set(table.columns):
+    if has_ends(table):
         table = table.select(*COLUMNS[:2], pl.exclude(COLUMNS[:2]))
     table = table.rename(dict(zip(table.columns, COLUMNS, strict=False)))
     ends = table.select(COLUMNS[:2])
