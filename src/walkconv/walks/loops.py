@@ -66,6 +66,7 @@ def walk_rows(step, hubs, tallies, rows, n_steps, rule, index, best):
     n_shared = 0
     met, share = shared[1][:0], shared[0][:0]  # the hubs that `shared` follows from
     listed, unlisted = met, 0.0
+    room = (shared[1][:0], shared[0][:0])  # grows as needed, seldom: new memory is slow
     for place in range(len(rows)):
         row = rows[place]
         scale = 0.0
@@ -90,7 +91,13 @@ def walk_rows(step, hubs, tallies, rows, n_steps, rule, index, best):
             bound += at[0][busy] * most_likely[busy]
         slack = SLACK
         out = (index[place], best[place])
-        while not _rank_best(row, own, n_own, common, (bound, at[0], from_busy), slack, rule, out):
+        while True:
+            n_known = n_own + len(common[2])
+            if len(room[0]) < n_known:
+                room = (np.empty(2 * n_known, dtype=shared[1].dtype), np.empty(2 * n_known))
+            pending = (bound, at[0], from_busy)
+            if _rank_best(row, own, n_own, common, pending, slack, rule, room, out):
+                break
             if bound > 0:
                 bound = 0.0
                 n_own = _move(step, at[0], waiting, own, n_own)
@@ -220,15 +227,23 @@ def _most(tally, n_tally, n_wanted):
     enough = 0.0
     if n_tally > n_wanted:
         top = np.zeros(n_wanted)
-        for amount in amounts[nodes]:
-            _keep(amount, top)
+        for node in nodes:
+            _keep(amounts[node], top)
         enough = top[0] * (1.0 - SLACK)
-    most = nodes[amounts[nodes] >= enough]
+    n_most = 0
+    for node in nodes:
+        n_most += amounts[node] >= enough
+    most = np.empty(n_most, dtype=nodes.dtype)
+    n_most = 0
+    for node in nodes:
+        if amounts[node] >= enough:
+            most[n_most] = node
+            n_most += 1
     return most[np.argsort(-amounts[most])], enough
 
 
 @compiled
-def _rank_best(row, own, n_own, common, pending, slack, rule, out):
+def _rank_best(row, own, n_own, common, pending, slack, rule, room, out):
     """Rank the best of one row; return whether no other node can be among them.
 
     Parameters
@@ -245,20 +260,21 @@ def _rank_best(row, own, n_own, common, pending, slack, rule, out):
         be there, and the steps from them by column.
     slack : float
         Candidates are this much, relatively, below what is known of the last slot.
-    rule, out : tuple
-        The fields of `TieRule`; index and visits (n_neighbors,), to be written.
+    rule, room, out : tuple
+        The fields of `TieRule`; room for candidates and their visits, as many as nodes are known;
+        index and visits (n_neighbors,), to be written.
     """
     visits, visited = own[0], own[1][:n_own]
+    candidates, value = room
     scale, shared, listed, unlisted = common
     bound, waiting, from_busy = pending
     index, best = out
     n_neighbors = len(index)
-    known = visits[visited]
-    if scale > 0:
-        known += scale * shared[visited]
     top = np.zeros(n_neighbors)
-    for value in known:
-        _keep(value, top)
+    for place in range(n_own):
+        node = visited[place]
+        value[place] = visits[node] + (scale * shared[node] if scale > 0 else 0.0)
+        _keep(value[place], top)
     n_new = 0
     for node in listed:
         if n_new == n_neighbors:
@@ -270,13 +286,11 @@ def _rank_best(row, own, n_own, common, pending, slack, rule, out):
     elsewhere = scale * unlisted + bound
     if elsewhere > 0 and elsewhere >= enough:
         return False
-    candidates = np.empty(len(visited) + len(listed), dtype=visited.dtype)
-    value = np.empty(len(candidates))
     n_found = 0
-    for place in range(len(visited)):
-        if known[place] + bound >= enough:
+    for place in range(n_own):
+        if value[place] + bound >= enough:
             candidates[n_found] = visited[place]
-            value[n_found] = known[place]
+            value[n_found] = value[place]
             n_found += 1
     for node in listed:
         if scale * shared[node] + bound < enough:
