@@ -70,6 +70,15 @@ def test_an_output_that_cannot_be_written_is_refused(run, folder, command, outpu
     assert err == f"walkconv: error: {output} {message.format(folder=folder)}\n"
 
 
+def test_a_model_is_not_written_to_stdout(run, folder):
+    code, out, err = run(*COMMANDS["fit"], "-o", "-")
+    assert (code, out) == (1, "")
+    assert err == (
+        "walkconv: error: --output must be a file: a model is not written to stdout. Name one.\n"
+    )
+    assert not (folder / "-").exists()
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("output", ["new/er/out.csv", "/dev/null"])
 def test_a_missing_folder_or_a_device_is_no_reason_to_refuse(run, folder, command, output):

@@ -280,7 +280,9 @@ def test_regressions_have_one_column_for_each_output(run, made, tmp_path):
     assert out == "prediction_0,prediction_1\n1.0,2.0\n1.0,2.0\n"
 
 
-def test_info_shows_the_facts(run, fitted, tmp_path):
+@pytest.mark.parametrize(("graph", "said"), [("knn", "knn"), (np.eye(2), "given")])
+def test_info_shows_the_facts(run, fitted, tmp_path, graph, said):
+    fitted.graph = graph
     fitted.neighbors_ = SimpleNamespace(n_neighbors=6, n_steps=1)
     (tmp_path / "m").write_text(json.dumps(1))
     code, out, _ = run("info", tmp_path / "m")
@@ -296,5 +298,6 @@ def test_info_shows_the_facts(run, fitted, tmp_path):
         "file size": "1 bytes",
         "feature names": "'a', 'b'",
         "classes": "no, yes",
+        "graph": said,
         "neighbors": "6 of each feature, walk of 1 step(s)",
     }

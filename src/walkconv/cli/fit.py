@@ -99,6 +99,8 @@ def fit(
             typer.echo(text, err=True)
 
     inputs = {"FILE": data, "--test": test, "--checkpoint": checkpoint, "--graph": graph}
+    if output == "-":
+        raise ValueError("--output must be a file: a model is not written to stdout. Name one.")
     check_output(output, inputs)
     if architecture is not None:
         from walkconv.models import parse_architecture  # brings torch

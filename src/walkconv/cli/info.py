@@ -32,6 +32,7 @@ def info(
     if classes is not None:
         facts["classes"] = ", ".join(str(label) for label in classes)
     if fitted.neighbors_ is not None:
+        facts["graph"] = fitted.graph if isinstance(fitted.graph, str) else "given"
         facts["neighbors"] = (
             f"{fitted.neighbors_.n_neighbors} of each feature, walk of "
             f"{fitted.neighbors_.n_steps} step(s)"
