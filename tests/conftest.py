@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from walkconv.conv import engines, native, tiled
+
 hypothesis.settings.register_profile("walkconv", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("walkconv")
 
@@ -56,3 +58,24 @@ def run_together():
         return subprocess.CompletedProcess(process.args, process.returncode, *said)
 
     return run
+
+
+def _chosen(name):
+    engine = tiled if name == "torch" else native.NativeEngine(name)
+    return engines.Choice(name, engine, "chosen by a test")
+
+
+@pytest.fixture(params=("torch", *native.supported()))
+def each_engine(request, monkeypatch):
+    """Run the test with every engine in turn."""
+    chosen = _chosen(request.param)
+    monkeypatch.setattr(engines, "choose", lambda: chosen)
+    return request.param
+
+
+@pytest.fixture(params=native.supported())
+def each_native_engine(request, monkeypatch):
+    """Run the test with every instruction set of the kernel."""
+    chosen = _chosen(request.param)
+    monkeypatch.setattr(engines, "choose", lambda: chosen)
+    return request.param

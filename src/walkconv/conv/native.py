@@ -1,4 +1,4 @@
-"""The convolution in C: an engine that runs on torch's own threads.
+"""The convolution and the pooling in C: an engine that runs on torch's own threads.
 
 The library is found beside its sources, where the installation built it. Calls release the GIL, and
 give the same bits for any number of threads.
@@ -23,6 +23,9 @@ DIRECT_SAMPLES = 16
 DIRECT_BYTES = 2**18
 """A sample larger than this does not stay in the cache while one thread adds to it."""
 
+MOST_TURNS = 256
+"""A group of more members is not pooled by the kernel, which notes a member in one byte."""
+
 _FOLDER = Path(__file__).parent / "kernel"
 _int, _int64, _pointer = ctypes.c_int, ctypes.c_int64, ctypes.c_void_p
 _SIGNATURES = {
@@ -32,6 +35,7 @@ _SIGNATURES = {
     "walkconv_reverse_list": (_int, [_int] + [_int64] * 4 + [_pointer] * 3),
     "walkconv_forward": (_int, [_int] * 3 + [_int64] * 6 + [_int] + [_pointer] * 6),
     "walkconv_backward": (_int, [_int] * 3 + [_int64] * 6 + [_int] + [_pointer] * 10),
+    "walkconv_pool": (_int, [_int] * 3 + [_int64] * 4 + [_pointer] * 7),
 }
 
 
@@ -127,6 +131,34 @@ class NativeEngine:
         _check(status)
         grad_x, grad_weight, grad_bias = (x.new_empty(0) if g is None else g for g in grads)
         return grad_x, grad_weight, grad_bias
+
+    def largest(self, x: Tensor, start: Tensor, member: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the largest values and their turns; arguments as in `largest_of_groups`."""
+        x = x.contiguous()
+        out = x.new_empty(*x.shape[:-2], len(start) - 1, x.shape[-1])
+        winner = torch.empty_like(out, dtype=torch.uint8)
+        self._pool(start, member, x, out, winner, None, None)
+        return out, winner
+
+    def largest_backward(
+        self, grad: Tensor, winner: Tensor, start: Tensor, member: Tensor
+    ) -> Tensor:
+        """Return the gradient (..., n_nodes, c) from that of the groups (..., n_groups, c)."""
+        grad, winner = grad.contiguous(), winner.contiguous()
+        grad_x = grad.new_empty(*grad.shape[:-2], len(member), grad.shape[-1])
+        self._pool(start, member, None, None, winner, grad, grad_x)
+        return grad_x
+
+    def _pool(self, start: Tensor, member: Tensor, *arrays: Tensor | None) -> None:
+        values = next(t for t in arrays if t is not None and t.dtype in DTYPES)
+        status = self.kernel.walkconv_pool(
+            DTYPES[values.dtype],
+            self.instruction_set,
+            torch.get_num_threads(),
+            *(values.shape[:-2].numel(), len(member), len(start) - 1, values.shape[-1]),
+            *map(_address, (start, member, *arrays)),
+        )
+        _check(status)
 
     def _settings(self, x: Tensor, index: Tensor, weight: Tensor) -> tuple[int, ...]:
         """Return the numbers that come first in every call."""

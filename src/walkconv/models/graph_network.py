@@ -92,13 +92,18 @@ class GraphNetwork(nn.Module):
         x, levels = batch.x, iter(batch.levels)
         hidden = zip(self.convolutions, self.norms, strict=True)
         level = next(levels)
+        is_open = False  # whether the last convolution still lacks its ReLU
         for is_pooling in self.is_pooling:
             if is_pooling:
                 pool = GraphPool(level.groups, reduce=self.pooling).to(x.device)
-                x, level = pool(x), next(levels)
+                x = pool(x.relu() if is_open and self.pooling == "mean" else x)
+                level = next(levels)
             else:
                 convolution, norm = next(hidden)
                 scale = level.scale if self.weighting == "signed_visits" else None
-                x = norm(convolution(x, level.index, scale))
-                x = activate(x, self.conv_dropout, is_training=self.training)
-        return self.dense(self.readout(x, batch.sizes))
+                x = convolution(self._activate(x) if is_open else x, level.index, scale)
+                x, is_open = norm(x), True
+        return self.dense(self.readout(self._activate(x) if is_open else x, batch.sizes))
+
+    def _activate(self, x: Tensor) -> Tensor:
+        return activate(x, self.conv_dropout, is_training=self.training)

@@ -35,7 +35,8 @@ class Network(nn.Module):
     dropout : float, default 0
         Chance that a unit of a fully connected layer is left out in training.
     conv_dropout : float, default 0
-        Chance that a node, with all its filters, is left out after a convolution in training.
+        Chance that a node, with all its filters, is left out in training after a convolution, and
+        after the poolings that follow it.
 
     Attributes
     ----------
@@ -81,6 +82,7 @@ class Network(nn.Module):
         self.n_nodes = check_integer(n_nodes, "n_nodes", minimum=1)
         self.n_channels = check_integer(n_channels, "n_channels", minimum=1)
         self.weighting: Literal["rank", "signed_visits"] = weighting
+        self.conv_dropout = conv_dropout
         is_pooled = any(isinstance(layer, Pooling) for layer in layers)
         norm = normalization if is_pooled else None
         width, n_pooled = self.n_channels, 0
@@ -96,7 +98,7 @@ class Network(nn.Module):
             else:
                 convolution = self.make_convolution(width, layer.n_filters, level)
                 width = layer.n_filters
-                self.nodewise.append(HiddenConvolution(convolution, width, norm, conv_dropout))
+                self.nodewise.append(HiddenConvolution(convolution, width, norm))
         if layers and isinstance(layers[-1], NodeOutput):
             dense = make_node_output(layers[-1], width, n_nodes, n_outputs)
         elif any(isinstance(layer, Readout) for layer in layers):
@@ -127,13 +129,19 @@ class Network(nn.Module):
         `missing`, of the shape of x, is True where a value is not there: if the first layer is a
         convolution it uses the neighbours that are, and otherwise the value counts as 0.
         """
+        is_open = False  # whether the last convolution still lacks its ReLU
         for layer in self.nodewise:
             if isinstance(layer, HiddenConvolution):
-                x = layer(x, missing)
+                x = layer(self._activate(x) if is_open else x, missing)
+                is_open = True
             else:
-                x = layer(filled(x, missing))
+                x = x.relu() if is_open and layer.reduce == "mean" else filled(x, missing)
+                x = layer(x)
             missing = None
-        return self.dense(filled(x, missing))
+        return self.dense(self._activate(x) if is_open else filled(x, missing))
+
+    def _activate(self, x: Tensor) -> Tensor:
+        return activate(x, self.conv_dropout, is_training=self.training)
 
 
 def make_dense(
@@ -167,37 +175,34 @@ def make_node_output(
 
 
 class HiddenConvolution(nn.Module):
-    """A convolution, batch normalisation of its filters if asked for, ReLU, dropout of nodes.
+    """A convolution, and batch normalisation of its filters if asked for.
 
     Shape
     -----
     Input (M, n_nodes, c_in), output (M, n_nodes, c_out).
     """
 
-    def __init__(
-        self, convolution: nn.Module, c_out: int, normalization: str | None, dropout: float
-    ):
+    def __init__(self, convolution: nn.Module, c_out: int, normalization: str | None):
         super().__init__()
         self.convolution = convolution
         self.norm = nn.BatchNorm1d(c_out) if normalization == "batch" else None
-        self.dropout = dropout
 
     def forward(self, x: Tensor, missing: Tensor | None = None) -> Tensor:
-        """Return the hidden values; `missing` as in `Network`."""
+        """Return the values before their ReLU; `missing` as in `Network`."""
         if missing is not None and isinstance(self.convolution, GraphConv):
             x = convolve_present(self.convolution, x, missing)
         else:
             x = self.convolution(filled(x, missing))
-        if self.norm is not None:
-            x = self.norm(x.flatten(0, 1)).view_as(x)
-        return activate(x, self.dropout, is_training=self.training)
+        return x if self.norm is None else self.norm(x.flatten(0, 1)).view_as(x)
 
 
 def activate(x: Tensor, dropout: float, *, is_training: bool) -> Tensor:
     """Return the ReLU of x (..., n_nodes, c), in training with whole nodes left out.
 
-    One random number for each node: one for each filter would cost more. The nodes are left out
-    first, which changes nothing and lets the ReLU overwrite the product.
+    It waits until after a pooling: the maximum does not mind, there are fewer values then, and
+    groups that lack some of their nodes would mislead the next batch normalisation. One random
+    number for each node: one for each filter would cost more. The nodes are left out first, which
+    changes nothing and lets the ReLU overwrite the product.
     """
     if not (is_training and dropout):
         return x.relu()

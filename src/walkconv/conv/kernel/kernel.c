@@ -241,6 +241,14 @@ static const operation backward_of[N_ISAS][N_DTYPES] = {
 #endif
 };
 
+static int (*const pool_of[N_ISAS][N_DTYPES])(const struct pooling *) = {
+    {pool_f32_portable, pool_f64_portable},
+#ifdef X86
+    {pool_f32_avx2, pool_f64_avx2},
+    {pool_f32_avx512, pool_f64_avx512},
+#endif
+};
+
 /* 1 if this machine can run instruction set `isa` (0 portable, 1 AVX2 + FMA,
  * 2 AVX-512F), else 0. */
 EXPORT int walkconv_supported(int isa)
@@ -402,4 +410,37 @@ EXPORT int walkconv_reverse_list(int n_threads, int64_t n_tables, int64_t n_out,
     const double cost = 32.0 * (double)n_tables * (double)(n_out * n_ranks);
     const int status = parallel_items(n_threads, n_tables, cost, 0, reverse_table, &a);
     return status == WALKCONV_OK && a.invalid ? WALKCONV_BAD_ARGUMENT : status;
+}
+
+/* Forward: out and winner (M, n_groups, c) from x (M, n_nodes, c).  The members of
+ * group g are member[start[g] : start[g + 1]], 1 to 256 of them, and a winner is a
+ * place among these: the first of equal values, or the first NaN.  Backward, if
+ * there is a gradient (M, n_groups, c): grad_x (M, n_nodes, c) from it and winner. */
+EXPORT int walkconv_pool(int dtype, int isa, int n_threads, int64_t n_samples, int64_t n_nodes,
+                         int64_t n_groups, int64_t channels, const int64_t *start,
+                         const int64_t *member, const void *x, void *out, uint8_t *winner,
+                         const void *grad, void *grad_x)
+{
+    if (dtype < 0 || dtype >= N_DTYPES || isa < 0 || !walkconv_supported(isa))
+        return WALKCONV_BAD_ARGUMENT;
+    if (n_samples < 0 || n_nodes < 0 || n_groups < 0 || channels < 0)
+        return WALKCONV_BAD_ARGUMENT;
+    const struct pooling a = {
+        .n_samples = n_samples,
+        .n_nodes = n_nodes,
+        .n_groups = n_groups,
+        .channels = channels,
+        .n_threads = n_threads,
+        .start = start,
+        .member = member,
+        .x = x,
+        .out = out,
+        .winner = winner,
+        .grad = grad,
+        .grad_x = grad_x,
+    };
+    const size_t size = dtype == FLOAT32 ? sizeof(float) : sizeof(double);
+    ask_for_huge_pages(out, n_samples * n_groups * channels, size);
+    ask_for_huge_pages(grad_x, n_samples * n_nodes * channels, size);
+    return pool_of[isa][dtype](&a);
 }

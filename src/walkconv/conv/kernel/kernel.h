@@ -46,6 +46,21 @@ struct problem {
     void *grad_bias;                /* (f) or NULL */
 };
 
+/* Groups of one sample that are one work item of a pooling. */
+enum { POOL_GROUPS = 32 };
+
+/* One pooling, forward, or backward where there is a gradient. */
+struct pooling {
+    int64_t n_samples, n_nodes, n_groups, channels, n_threads;
+    const int64_t *start;  /* (n_groups + 1): where the members of a group begin in */
+    const int64_t *member; /* (n_nodes) */
+    const void *x;         /* (M, n_nodes, c), forward only */
+    void *out;             /* (M, n_groups, c), forward only */
+    uint8_t *winner;       /* (M, n_groups, c): which member has the largest value */
+    const void *grad;      /* (M, n_groups, c), backward only */
+    void *grad_x;          /* (M, n_nodes, c), backward only */
+};
+
 /* A piece of the summed axis (p, d): n_ranks whole ranks, or a part of one. */
 struct chunk {
     int64_t rank, n_ranks; /* first rank, number of ranks */

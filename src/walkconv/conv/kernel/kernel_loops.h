@@ -1,7 +1,7 @@
 /* Vector types, packing and the register tile shared by forward and backward.
  *
  * Included once per instruction set and dtype, with these macros defined:
- *   REAL          float or double
+ *   REAL, WHOLE   float or double, and an integer of the same size
  *   VECTOR_BYTES  16, 32 or 64
  *   NAME(x)       x with a suffix naming instruction set and dtype
  *

@@ -1,0 +1,154 @@
+"""The largest value of every group of nodes, as an operator of torch: in C, or in torch itself."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from walkconv.conv.engines import engine_for
+from walkconv.conv.native import MOST_TURNS, NativeEngine
+
+_LIBRARY = torch.library.Library("walkconv", "FRAGMENT")
+_LIBRARY.define(
+    "largest(Tensor x, Tensor start, Tensor member, int n_turns) -> (Tensor, Tensor)",
+    tags=(torch.Tag.pt2_compliant_tag,),
+)
+_LIBRARY.define(
+    "largest_backward(Tensor grad, Tensor winner, Tensor start, Tensor member) -> Tensor",
+    tags=(torch.Tag.pt2_compliant_tag,),
+)
+
+
+def largest_of_groups(x: Tensor, start: Tensor, member: Tensor, n_turns: int) -> Tensor:
+    """Return the largest value of every group, channel by channel.
+
+    The gradient goes to the first of equal values, in the order of the members.
+
+    Parameters
+    ----------
+    x : Tensor of shape (..., n_nodes, c)
+    start : int64 tensor of shape (n_groups + 1,)
+        Group g is ``member[start[g] : start[g + 1]]``, at least one node.
+    member : int64 tensor of shape (n_nodes,)
+    n_turns : int
+        Nodes of the largest group.
+
+    Returns
+    -------
+    Tensor of shape (..., n_groups, c)
+
+    Examples
+    --------
+    >>> import torch
+    >>> from walkconv.layers.largest import largest_of_groups
+    >>> x = torch.tensor([[5.0], [1.0], [2.0]])
+    >>> largest_of_groups(x, torch.tensor([0, 1, 3]), torch.tensor([1, 0, 2]), 2).flatten()
+    tensor([1., 5.])
+    """
+    return _Recorded.apply(x, start, member, n_turns)[0]
+
+
+class _Recorded(torch.autograd.Function):
+    """The operator, recorded for its gradient."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x: Tensor, start: Tensor, member: Tensor, n_turns: int) -> tuple[Tensor, Tensor]:
+        """Return the largest values, and by turn who has them: both (..., n_groups, c)."""
+        return torch.ops.walkconv.largest(x, start, member, n_turns)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple, output: tuple[Tensor, Tensor]) -> None:
+        """Keep who won."""
+        ctx.mark_non_differentiable(output[1])
+        ctx.save_for_backward(output[1], inputs[1], inputs[2])
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        """Return the gradient (..., n_nodes, c): that of its group for a winner, else 0."""
+        is_recorded = torch.is_grad_enabled()  # for derivatives of a higher order
+        differentiate = _give_back if is_recorded else torch.ops.walkconv.largest_backward
+        return differentiate(grads[0], *ctx.saved_tensors), None, None, None
+
+
+def _find(x: Tensor, start: Tensor, member: Tensor, n_turns: int) -> tuple[Tensor, Tensor]:
+    engine = engine_for(x)
+    if isinstance(engine, NativeEngine) and n_turns <= MOST_TURNS:
+        return engine.largest(x, start, member)
+    return _take_turns(x, start, member, n_turns)
+
+
+def _take_turns(x: Tensor, start: Tensor, member: Tensor, n_turns: int) -> tuple[Tensor, Tensor]:
+    """Let all second members play against the first ones, then all third members, ...
+
+    The groups stand in rows, the largest first, so that every turn fills the rows from the top: no
+    slot is empty. A mask is a number here, since torch compares and multiplies many times faster
+    than it fills, gathers and scatters.
+    """
+    sizes = start.diff()
+    by_size = sizes.argsort(descending=True, stable=True)
+    first = start[by_size]
+    largest = x.index_select(-2, member[first])
+    winner = torch.zeros_like(largest, dtype=_turn_dtype(n_turns))
+    for turn in range(1, n_turns):
+        members = member[first[sizes[by_size] > turn] + turn]
+        values = x.index_select(-2, members)
+        before = largest.narrow(-2, 0, len(members))
+        won = winner.narrow(-2, 0, len(members))
+        won.copy_(torch.maximum(won, (values > before) * won.new_tensor(turn)))
+        before.copy_(torch.maximum(before, values))
+    row_of_group = by_size.argsort()
+    return largest.index_select(-2, row_of_group), winner.index_select(-2, row_of_group)
+
+
+def _differentiate(grad: Tensor, winner: Tensor, start: Tensor, member: Tensor) -> Tensor:
+    engine = engine_for(grad)
+    if isinstance(engine, NativeEngine) and winner.dtype == torch.uint8:
+        return engine.largest_backward(grad, winner, start, member)
+    return _give_back(grad, winner, start, member)
+
+
+def _give_back(grad: Tensor, winner: Tensor, start: Tensor, member: Tensor) -> Tensor:
+    """Return the gradient by steps that torch can differentiate again."""
+    groups = torch.arange(len(start) - 1, device=start.device).repeat_interleave(start.diff())
+    turns = torch.arange(len(member), device=start.device) - start[groups]
+    place = member.argsort()
+    group, turn = groups[place], turns[place].to(winner.dtype)
+    is_winner = winner.index_select(-2, group) == turn[:, None]
+    return grad.index_select(-2, group) * is_winner
+
+
+def _turn_dtype(n_turns: int) -> torch.dtype:
+    return torch.uint8 if n_turns <= MOST_TURNS else torch.int64
+
+
+_LIBRARY.impl("largest", _find, "CompositeExplicitAutograd")
+_LIBRARY.impl("largest_backward", _differentiate, "CompositeExplicitAutograd")
+
+
+@torch.library.register_fake("walkconv::largest", lib=_LIBRARY)
+def _(x, start, member, n_turns):
+    shape = (*x.shape[:-2], start.shape[0] - 1, x.shape[-1])
+    return x.new_empty(shape), x.new_empty(shape, dtype=_turn_dtype(n_turns))
+
+
+@torch.library.register_fake("walkconv::largest_backward", lib=_LIBRARY)
+def _(grad, winner, start, member):
+    return grad.new_empty(*grad.shape[:-2], member.shape[0], grad.shape[-1])
+
+
+def _map_forward(info, in_dims, x, start, member, n_turns):
+    return torch.ops.walkconv.largest(x.movedim(in_dims[0], 0), start, member, n_turns), (0, 0)
+
+
+def _map_backward(info, in_dims, grad, winner, start, member):
+    grad, winner = (
+        t.expand(info.batch_size, *t.shape) if dim is None else t.movedim(dim, 0)
+        for t, dim in zip((grad, winner), in_dims, strict=False)
+    )
+    return torch.ops.walkconv.largest_backward(grad, winner, start, member), 0
+
+
+torch.library.register_vmap("walkconv::largest", _map_forward, lib=_LIBRARY)
+torch.library.register_vmap("walkconv::largest_backward", _map_backward, lib=_LIBRARY)
