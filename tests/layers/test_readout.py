@@ -4,10 +4,13 @@ from torch.autograd import gradcheck
 
 from walkconv import GraphReadout
 
-REDUCES = ["sum", "mean", "max"]
+REDUCES = ["sum", "log_sum", "mean", "max"]
 
 
 def by_hand(x, reduce):
+    if reduce == "log_sum":
+        total = x.sum(dim=0)
+        return torch.copysign(torch.log(1 + total.abs()), total)
     return getattr(x, "amax" if reduce == "max" else reduce)(dim=0)
 
 
@@ -39,5 +42,5 @@ def test_what_does_not_fit_is_refused():
         GraphReadout()(torch.zeros(5, 2))
     with pytest.raises(ValueError, match=r"with n_nodes = 4, the sum of the sizes; got \(5, 2\)"):
         GraphReadout()(torch.zeros(5, 2), torch.tensor([1, 3]))
-    with pytest.raises(ValueError, match="reduce must be one of 'sum', 'mean', 'max'"):
+    with pytest.raises(ValueError, match="reduce must be one of 'sum', 'log_sum', 'mean', 'max'"):
         GraphReadout("median")

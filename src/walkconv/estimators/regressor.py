@@ -54,7 +54,7 @@ class GraphCNNRegressor(RegressorMixin, GraphCNN):
         The paper's Conv1 or Conv2; see `GraphConv`.
     pooling : "max" or "mean", default "max"
         What P layers keep of a group; see `GraphPool`.
-    readout : "sum", "mean" or "max", default "mean"
+    readout : "sum", "log_sum", "mean" or "max", default "mean"
         What a G layer keeps of all nodes; see `GraphReadout`.
     standardize : bool, default True
         Centre every column and divide it by its standard deviation over the training rows. False
@@ -161,7 +161,7 @@ class GraphCNNRegressor(RegressorMixin, GraphCNN):
         ties: Any = "index",
         weighting: Literal["rank", "signed_visits"] = "rank",
         pooling: Literal["max", "mean"] = "max",
-        readout: Literal["sum", "mean", "max"] = "mean",
+        readout: Literal["sum", "log_sum", "mean", "max"] = "mean",
         standardize: bool = True,
         clip: float | None = 3.0,
         normalization: Literal["batch"] | None = "batch",

@@ -45,7 +45,7 @@ def check_settings(model: Any) -> Settings:
     network = {
         "weighting": check_option(model.weighting, "weighting", ["rank", "signed_visits"]),
         "pooling": check_option(model.pooling, "pooling", ["max", "mean"]),
-        "readout": check_option(model.readout, "readout", ["sum", "mean", "max"]),
+        "readout": check_option(model.readout, "readout", ["sum", "log_sum", "mean", "max"]),
         "normalization": model.normalization,
         "dropout": check_number(model.dropout, "dropout", minimum=0, below=1),
         "conv_dropout": check_number(model.conv_dropout, "conv_dropout", minimum=0, below=1),

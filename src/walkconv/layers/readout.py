@@ -13,7 +13,9 @@ class GraphReadout(nn.Module):
 
     Parameters
     ----------
-    reduce : "sum", "mean" or "max", default "mean"
+    reduce : "sum", "log_sum", "mean" or "max", default "mean"
+        "log_sum" is ``sign(s) * log(1 + |s|)`` of the sum s: for graphs of very different sizes,
+        where the size matters but must not drown the rest.
 
     Shape
     -----
@@ -30,22 +32,30 @@ class GraphReadout(nn.Module):
             [10.]])
     """
 
-    def __init__(self, reduce: Literal["sum", "mean", "max"] = "mean"):
+    def __init__(self, reduce: Literal["sum", "log_sum", "mean", "max"] = "mean"):
         super().__init__()
-        self.reduce = check_option(reduce, "reduce", ["sum", "mean", "max"])
+        self.reduce = check_option(reduce, "reduce", ["sum", "log_sum", "mean", "max"])
 
     def forward(self, x: Tensor, sizes: Tensor | None = None) -> Tensor:
         """Return what is kept of each graph."""
         if sizes is None:
             if x.ndim != 3:
                 raise ValueError(f"x must have shape (M, n_nodes, c); got {tuple(x.shape)}.")
-            return getattr(x, "amax" if self.reduce == "max" else self.reduce)(dim=1)
+            reduced = getattr(x, "amax" if self.reduce == "max" else self._over_nodes)(dim=1)
+            return self._scaled(reduced)
         if x.ndim != 2 or int(sizes.sum()) != len(x):
             raise ValueError(
                 f"x must have shape (n_nodes, c) with n_nodes = {int(sizes.sum())}, the sum of the "
                 f"sizes; got {tuple(x.shape)}."
             )
-        return torch.segment_reduce(x, self.reduce, lengths=sizes, axis=0)
+        return self._scaled(torch.segment_reduce(x, self._over_nodes, lengths=sizes, axis=0))
+
+    @property
+    def _over_nodes(self) -> str:
+        return self.reduce.removeprefix("log_")
+
+    def _scaled(self, reduced: Tensor) -> Tensor:
+        return reduced.sign() * reduced.abs().log1p() if self.reduce == "log_sum" else reduced
 
     def extra_repr(self) -> str:
         """Describe the layer where a model is printed."""

@@ -56,7 +56,7 @@ class GraphNetwork(nn.Module):
         n_neighbors: int,
         weighting: Literal["rank", "signed_visits"] = "rank",
         pooling: Literal["max", "mean"] = "max",
-        readout: Literal["sum", "mean", "max"] = "mean",
+        readout: Literal["sum", "log_sum", "mean", "max"] = "mean",
         normalization: Literal["batch"] | None = "batch",
         dropout: float = 0.0,
         conv_dropout: float = 0.0,

@@ -27,7 +27,7 @@ class Network(nn.Module):
         Of the convolutions, as in `GraphConv`.
     pooling : "max" or "mean", default "max"
         Of the poolings, as in `GraphPool`.
-    readout : "sum", "mean" or "max", default "mean"
+    readout : "sum", "log_sum", "mean" or "max", default "mean"
         Of the readout, as in `GraphReadout`.
     normalization : "batch" or None, default "batch"
         Batch normalisation of the fully connected layers and, in networks with pooling, of the
@@ -71,7 +71,7 @@ class Network(nn.Module):
         n_outputs: int,
         weighting: Literal["rank", "signed_visits"] = "rank",
         pooling: Literal["max", "mean"] = "max",
-        readout: Literal["sum", "mean", "max"] = "mean",
+        readout: Literal["sum", "log_sum", "mean", "max"] = "mean",
         normalization: Literal["batch"] | None = "batch",
         dropout: float = 0.0,
         conv_dropout: float = 0.0,
