@@ -86,7 +86,13 @@ def _tasks(asked: argparse.Namespace) -> list[Task]:
     rows = read_rows(asked.table)
     if unknown := set(asked.row or []) - {row.key for row in rows}:
         raise SystemExit(f"--row must be among {[r.key for r in rows]}; got {sorted(unknown)}.")
-    tried = tomllib.loads("\n".join(asked.tried or []))
+    try:
+        tried = tomllib.loads("\n".join(asked.tried or []))
+    except tomllib.TOMLDecodeError as error:
+        raise SystemExit(
+            f"--try takes TOML, such as max_iter=30 or 'readout=\"sum\"'; got "
+            f"{' '.join(asked.tried)} ({error})."
+        ) from None
     if tried and not asked.validate:
         raise SystemExit("--try is for --validate: what is kept is made with the settings on file.")
     rows = [

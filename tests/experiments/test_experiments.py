@@ -73,6 +73,19 @@ def test_the_sound_protocol_does_not_look_at_the_test_rows_while_training(result
     assert not any("test" in epoch for epoch in record["history"])
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--row", "c99"], r"--row must be among .*got \['c99'\]"),
+        (["--try", "max_iter=1"], "--try is for --validate"),
+        (["--validate", "--try", "readout=sum"], "--try takes TOML, .* got readout=sum"),
+    ],
+)
+def test_what_cannot_be_run_is_said_in_one_line(arguments, message):
+    with pytest.raises(SystemExit, match=message):
+        run.main(["mnist", *arguments])
+
+
 def test_a_failed_run_is_reported_and_the_others_go_on(results, monkeypatch, capsys):
     monkeypatch.setitem(METHODS, "ols", lambda *_: 1 / 0)
     assert run.main(["merck", "--row", "ols", "ridge", "--seeds", "0"]) == 1
