@@ -85,6 +85,7 @@ def dask_section(rows: list[dict]) -> list[str]:
     return [
         f"## Workers of a dask cluster, p = 10: {n_workers} processes beside {n_workers} threads",
         "The cluster was running and its loops compiled; sending the graph and collecting the "
-        "neighbours count. Medians of 5 turns; index, visits and sign were compared bit for bit.",
+        f"neighbours count. Medians of {TURNS} turns; index, visits and sign were compared bit for "
+        "bit.",
         table(["graph", "nodes", "k", "threads", "workers", "overhead", "same"], lines),
     ]

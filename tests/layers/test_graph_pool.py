@@ -78,6 +78,20 @@ def test_transforms_and_strange_layouts(reduce):
     assert pool(torch.zeros(9, 0)).shape == (4, 0)
 
 
+def test_an_ensemble_of_stacked_layers():
+    pools = [GraphPool(LOPSIDED), GraphPool(LOPSIDED[::-1].copy())]
+    state = torch.func.stack_module_state(pools)
+    x = torch.randn(2, 3, 9, 5, requires_grad=True)
+
+    def run(state, x):
+        return torch.func.functional_call(pools[0], state, (x,))
+
+    found = torch.vmap(run, in_dims=((0, 0), 0))(state, x)
+    torch.testing.assert_close(found, torch.stack([pools[0](x[0]), pools[1](x[1])]))
+    found.sum().backward()
+    assert (x.grad.sum(dim=-2) == 4).all()
+
+
 def test_moves_copies_and_prints_like_any_layer():
     pool = GraphPool(LOPSIDED, reduce="mean")
     assert repr(pool) == "GraphPool(9 -> 4, reduce='mean')"
@@ -107,6 +121,8 @@ def test_bad_input():
         GraphPool([0, 0], reduce="sum")
     with pytest.raises(ValueError, match=r"n_nodes = 9; got \(4, 8, 2\)"):
         GraphPool(LOPSIDED)(torch.zeros(4, 8, 2))
+    with pytest.raises(ValueError, match="x must be on the device of the layer, meta; got cpu"):
+        GraphPool(LOPSIDED).to("meta")(torch.zeros(4, 9, 2))
 
 
 def test_a_coarsening_is_taken_for_its_groups():

@@ -66,9 +66,15 @@ def test_missing_and_infinite_values_stay_in_their_group(each_engine):
     start, member, n_turns = tables(np.repeat([0, 1, 2], 3))
     x = torch.zeros(9, 9)
     x[1], x[2], x[3], x[5], x[6:] = torch.nan, 5.0, torch.inf, torch.nan, -torch.inf
+    x.requires_grad_()
     out = largest_of_groups(x, start, member, n_turns)
     assert out[:2].isnan().all()
     assert (out[2] == -torch.inf).all()
+    upstream = torch.full_like(out, torch.inf)  # for the first NaN, else the largest
+    (grad,) = torch.autograd.grad(out, x, upstream, create_graph=True)
+    assert torch.equal(grad, torch.autograd.grad(out, x, upstream)[0])
+    assert (grad == torch.inf).nonzero()[::9, 0].tolist() == [1, 5, 6]
+    assert ((grad == 0) | (grad == torch.inf)).all()
 
 
 def test_strange_layouts_and_gradients_of_any_order(each_engine):
@@ -87,6 +93,21 @@ def test_strange_layouts_and_gradients_of_any_order(each_engine):
     seen = torch.vmap(torch.func.grad(lambda x: (pool(x) ** 2).sum()))(x.detach())
     (expected,) = torch.autograd.grad((pool(x) ** 2).sum(), x)
     assert torch.equal(seen, expected)
+
+
+def test_an_ensemble_of_layers_with_tables_of_their_own(each_engine):
+    many = [tables(np.random.default_rng(seed).permutation([0, 0, 1, 2, 2])) for seed in range(4)]
+    starts, members = (torch.stack([table[part] for table in many]) for part in (0, 1))
+    x = torch.randn(4, 2, 5, 9, requires_grad=True)
+    pool = torch.vmap(largest_of_groups, in_dims=(0, 0, 0, None))
+    found = pool(x, starts, members, 2)
+    expected = torch.stack([largest_of_groups(a, *b) for a, b in zip(x, many, strict=True)])
+    assert torch.equal(found, expected)
+    upstream = torch.randn_like(found)
+    grads = [torch.autograd.grad(out, x, upstream)[0] for out in (found, expected)]
+    assert torch.equal(*grads)
+    one = torch.vmap(largest_of_groups, in_dims=(None, 0, 0, None))(x[0], starts, members, 2)
+    assert torch.equal(one[3], largest_of_groups(x[0], *many[3]))
 
 
 def test_the_same_bits_for_any_number_of_threads(each_native_engine):

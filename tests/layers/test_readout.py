@@ -37,6 +37,12 @@ def test_gradient_is_exact(reduce):
     assert gradcheck(lambda x: GraphReadout(reduce)(x, sizes), x.requires_grad_())
 
 
+def test_the_logarithm_of_a_sum_rises_by_one_at_zero():
+    x = torch.tensor([[1.0, 0.0], [-1.0, 0.0]], requires_grad=True)
+    GraphReadout("log_sum")(x, torch.tensor([2])).sum().backward()
+    assert (x.grad == 1).all()
+
+
 def test_what_does_not_fit_is_refused():
     with pytest.raises(ValueError, match=r"x must have shape \(M, n_nodes, c\); got \(5, 2\)"):
         GraphReadout()(torch.zeros(5, 2))

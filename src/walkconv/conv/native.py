@@ -137,7 +137,7 @@ class NativeEngine:
         x = x.contiguous()
         out = x.new_empty(*x.shape[:-2], len(start) - 1, x.shape[-1])
         winner = torch.empty_like(out, dtype=torch.uint8)
-        self._pool(start, member, x, out, winner, None, None)
+        self._pool(x, start, member, x, out, winner, None, None)
         return out, winner
 
     def largest_backward(
@@ -146,16 +146,18 @@ class NativeEngine:
         """Return the gradient (..., n_nodes, c) from that of the groups (..., n_groups, c)."""
         grad, winner = grad.contiguous(), winner.contiguous()
         grad_x = grad.new_empty(*grad.shape[:-2], len(member), grad.shape[-1])
-        self._pool(start, member, None, None, winner, grad, grad_x)
+        self._pool(grad_x, start, member, None, None, winner, grad, grad_x)
         return grad_x
 
-    def _pool(self, start: Tensor, member: Tensor, *arrays: Tensor | None) -> None:
-        values = next(t for t in arrays if t is not None and t.dtype in DTYPES)
+    def _pool(self, nodes: Tensor, start: Tensor, member: Tensor, *arrays: Tensor | None) -> None:
+        """Pool `nodes` (..., n_nodes, c), or give their gradient back."""
+        assert start.ndim == 1
+        assert member.shape == nodes.shape[-2:-1]
         status = self.kernel.walkconv_pool(
-            DTYPES[values.dtype],
+            DTYPES[nodes.dtype],
             self.instruction_set,
             torch.get_num_threads(),
-            *(values.shape[:-2].numel(), len(member), len(start) - 1, values.shape[-1]),
+            *(nodes.shape[:-2].numel(), len(member), len(start) - 1, nodes.shape[-1]),
             *map(_address, (start, member, *arrays)),
         )
         _check(status)
@@ -219,5 +221,5 @@ def _address(tensor: Tensor | None) -> int | None:
 
 def _check(status: int) -> None:
     if status == 1:
-        raise MemoryError("The convolution could not get memory for its scratch space.")
+        raise MemoryError("The kernel could not get memory for its scratch space.")
     assert status == 0, f"the kernel refused its arguments ({status})"

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from walkconv.conv.definition import define_graph_conv
 from walkconv.conv.engines import engine_for
+from walkconv.conv.one_by_one import one_by_one
 
 _LIBRARY = torch.library.Library("walkconv", "FRAGMENT")
 _TABLES = "Tensor x, Tensor index, Tensor weight"
@@ -141,29 +142,11 @@ def _map_forward(info, in_dims, x, index, weight, bias, scale):
         moved = x.movedim(in_dims[0], 0)  # (batch, M, n_in, c_in)
         out = convolve(moved.flatten(0, 1), index, weight, bias, scale)
         return out.unflatten(0, moved.shape[:2]), 0
-    return _one_by_one(convolve, info.batch_size, in_dims, (x, index, weight, bias, scale))
+    return one_by_one(convolve, info.batch_size, in_dims, (x, index, weight, bias, scale))
 
 
 def _map_backward(info, in_dims, *arguments):
-    return _one_by_one(_differentiate, info.batch_size, in_dims, arguments)
-
-
-def _one_by_one(op, batch_size, in_dims, arguments):
-    """Apply `op` to each element of the batch and stack what comes back."""
-    outputs = [
-        op(
-            *(
-                argument if dim is None else argument.select(dim, element)
-                for argument, dim in zip(arguments, in_dims, strict=True)
-            )
-        )
-        for element in range(batch_size)
-    ]
-    if isinstance(outputs[0], tuple):
-        return tuple(torch.stack(column) for column in zip(*outputs, strict=True)), (0,) * len(
-            outputs[0]
-        )
-    return torch.stack(outputs), 0
+    return one_by_one(_differentiate, info.batch_size, in_dims, arguments)
 
 
 torch.library.register_vmap("walkconv::graph_conv", _map_forward, lib=_LIBRARY)

@@ -67,8 +67,8 @@ class GraphCNNRegressor(RegressorMixin, GraphCNN):
         Batch normalisation of the fully connected layers and, in networks with pooling, of the
         convolutions.
     dropout, conv_dropout : float, default 0.5 and 0
-        Chance that a unit of a fully connected layer, or a column after a convolution, is left
-        out in training.
+        Chance that a unit of a fully connected layer, or a column after a convolution (after
+        pooling, a group), is left out in training.
     solver : "adamw", "adam" or "rmsprop", default "adamw"
         "adamw" rises to the learning rate and falls to nothing over `max_iter` epochs (one
         cycle); the others keep it.

@@ -7,6 +7,7 @@ from torch import Tensor
 
 from walkconv.conv.engines import engine_for
 from walkconv.conv.native import MOST_TURNS, NativeEngine
+from walkconv.conv.one_by_one import one_by_one
 
 _LIBRARY = torch.library.Library("walkconv", "FRAGMENT")
 _LIBRARY.define(
@@ -89,14 +90,16 @@ def _take_turns(x: Tensor, start: Tensor, member: Tensor, n_turns: int) -> tuple
     sizes = start.diff()
     by_size = sizes.argsort(descending=True, stable=True)
     first = start[by_size]
+    n_playing = (len(sizes) - sizes.bincount().cumsum(0)).tolist()  # in each turn
     largest = x.index_select(-2, member[first])
     winner = torch.zeros_like(largest, dtype=_turn_dtype(n_turns))
     for turn in range(1, n_turns):
-        members = member[first[sizes[by_size] > turn] + turn]
+        members = member[first[: n_playing[turn]] + turn]
         values = x.index_select(-2, members)
         before = largest.narrow(-2, 0, len(members))
         won = winner.narrow(-2, 0, len(members))
-        won.copy_(torch.maximum(won, (values > before) * won.new_tensor(turn)))
+        wins = (values > before) | (values.isnan() & ~before.isnan())
+        won.copy_(torch.maximum(won, wins * won.new_tensor(turn)))
         before.copy_(torch.maximum(before, values))
     row_of_group = by_size.argsort()
     return largest.index_select(-2, row_of_group), winner.index_select(-2, row_of_group)
@@ -111,12 +114,13 @@ def _differentiate(grad: Tensor, winner: Tensor, start: Tensor, member: Tensor) 
 
 def _give_back(grad: Tensor, winner: Tensor, start: Tensor, member: Tensor) -> Tensor:
     """Return the gradient by steps that torch can differentiate again."""
-    groups = torch.arange(len(start) - 1, device=start.device).repeat_interleave(start.diff())
+    groups = torch.arange(len(start) - 1, device=start.device)
+    groups = groups.repeat_interleave(start.diff(), output_size=len(member))
     turns = torch.arange(len(member), device=start.device) - start[groups]
     place = member.argsort()
     group, turn = groups[place], turns[place].to(winner.dtype)
     is_winner = winner.index_select(-2, group) == turn[:, None]
-    return grad.index_select(-2, group) * is_winner
+    return grad.index_select(-2, group).masked_fill(~is_winner, 0)
 
 
 def _turn_dtype(n_turns: int) -> torch.dtype:
@@ -139,15 +143,17 @@ def _(grad, winner, start, member):
 
 
 def _map_forward(info, in_dims, x, start, member, n_turns):
-    return torch.ops.walkconv.largest(x.movedim(in_dims[0], 0), start, member, n_turns), (0, 0)
+    op = torch.ops.walkconv.largest
+    if in_dims[1:] == (None,) * 3:
+        return op(x.movedim(in_dims[0], 0), start, member, n_turns), (0, 0)
+    return one_by_one(op, info.batch_size, in_dims, (x, start, member, n_turns))
 
 
 def _map_backward(info, in_dims, grad, winner, start, member):
-    grad, winner = (
-        t.expand(info.batch_size, *t.shape) if dim is None else t.movedim(dim, 0)
-        for t, dim in zip((grad, winner), in_dims, strict=False)
-    )
-    return torch.ops.walkconv.largest_backward(grad, winner, start, member), 0
+    op = torch.ops.walkconv.largest_backward
+    if None not in in_dims[:2] and in_dims[2:] == (None, None):
+        return op(grad.movedim(in_dims[0], 0), winner.movedim(in_dims[1], 0), start, member), 0
+    return one_by_one(op, info.batch_size, in_dims, (grad, winner, start, member))
 
 
 torch.library.register_vmap("walkconv::largest", _map_forward, lib=_LIBRARY)

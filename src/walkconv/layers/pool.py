@@ -58,6 +58,10 @@ class GraphPool(nn.Module):
                 f"x must have shape (..., n_nodes, c) with n_nodes = {self.n_nodes}; "
                 f"got {tuple(x.shape)}."
             )
+        if x.device != self.start.device:
+            raise ValueError(
+                f"x must be on the device of the layer, {self.start.device}; got {x.device}."
+            )
         if self.reduce == "max":
             return largest_of_groups(x, self.start, self.member, self.n_turns)
         zeros = x.new_zeros(*x.shape[:-2], self.n_groups, x.shape[-1])

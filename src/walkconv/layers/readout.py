@@ -9,7 +9,7 @@ from walkconv._checks import check_option
 
 
 class GraphReadout(nn.Module):
-    """The sum, mean or maximum over all nodes of a graph, channel by channel.
+    """The sum, its logarithm, the mean or the maximum over all nodes of a graph, by channel.
 
     Parameters
     ----------
@@ -55,7 +55,10 @@ class GraphReadout(nn.Module):
         return self.reduce.removeprefix("log_")
 
     def _scaled(self, reduced: Tensor) -> Tensor:
-        return reduced.sign() * reduced.abs().log1p() if self.reduce == "log_sum" else reduced
+        if self.reduce != "log_sum":
+            return reduced
+        # Of the two parts only `clamp` passes a gradient on at 0, where the slope is 1.
+        return reduced.clamp(min=0).log1p() - (-reduced).relu().log1p()
 
     def extra_repr(self) -> str:
         """Describe the layer where a model is printed."""

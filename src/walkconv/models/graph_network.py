@@ -92,7 +92,7 @@ class GraphNetwork(nn.Module):
         x, levels = batch.x, iter(batch.levels)
         hidden = zip(self.convolutions, self.norms, strict=True)
         level = next(levels)
-        is_open = False  # whether the last convolution still lacks its ReLU
+        is_open = False  # as in `Network`
         for is_pooling in self.is_pooling:
             if is_pooling:
                 pool = GraphPool(level.groups, reduce=self.pooling).to(x.device)

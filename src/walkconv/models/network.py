@@ -35,8 +35,8 @@ class Network(nn.Module):
     dropout : float, default 0
         Chance that a unit of a fully connected layer is left out in training.
     conv_dropout : float, default 0
-        Chance that a node, with all its filters, is left out in training after a convolution, and
-        after the poolings that follow it.
+        Chance that a node, with all its filters, is left out in training after a convolution; if
+        poolings follow it, after the last of them, so that it is a group that is left out.
 
     Attributes
     ----------
@@ -129,14 +129,17 @@ class Network(nn.Module):
         `missing`, of the shape of x, is True where a value is not there: if the first layer is a
         convolution it uses the neighbours that are, and otherwise the value counts as 0.
         """
-        is_open = False  # whether the last convolution still lacks its ReLU
+        # Whether the last convolution still lacks its ReLU and dropout, which wait for poolings: a
+        # maximum does not mind, there are fewer values then, and groups that lack some of their
+        # nodes would mislead the next batch normalisation.
+        is_open = False
         for layer in self.nodewise:
             if isinstance(layer, HiddenConvolution):
                 x = layer(self._activate(x) if is_open else x, missing)
                 is_open = True
             else:
-                x = x.relu() if is_open and layer.reduce == "mean" else filled(x, missing)
-                x = layer(x)
+                x = filled(x, missing)
+                x = layer(x.relu() if is_open and layer.reduce == "mean" else x)
             missing = None
         return self.dense(self._activate(x) if is_open else filled(x, missing))
 
@@ -199,10 +202,8 @@ class HiddenConvolution(nn.Module):
 def activate(x: Tensor, dropout: float, *, is_training: bool) -> Tensor:
     """Return the ReLU of x (..., n_nodes, c), in training with whole nodes left out.
 
-    It waits until after a pooling: the maximum does not mind, there are fewer values then, and
-    groups that lack some of their nodes would mislead the next batch normalisation. One random
-    number for each node: one for each filter would cost more. The nodes are left out first, which
-    changes nothing and lets the ReLU overwrite the product.
+    One random number for each node: one for each filter would cost more. The nodes are left out
+    first, which changes nothing and lets the ReLU overwrite the product.
     """
     if not (is_training and dropout):
         return x.relu()
