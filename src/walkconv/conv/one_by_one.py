@@ -20,7 +20,6 @@ def one_by_one(
         for element in range(batch_size)
     ]
     if isinstance(outputs[0], tuple):
-        return tuple(torch.stack(column) for column in zip(*outputs, strict=True)), (0,) * len(
-            outputs[0]
-        )
+        stacked = tuple(torch.stack(column) for column in zip(*outputs, strict=True))
+        return stacked, (0,) * len(stacked)
     return torch.stack(outputs), 0

@@ -17,6 +17,9 @@
 /* A function written for constant arguments. */
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
+/* A function that Python calls. */
+#define EXPORT __attribute__((visibility("default")))
+
 enum { WALKCONV_OK = 0, WALKCONV_NO_MEMORY = 1, WALKCONV_BAD_ARGUMENT = 2 };
 
 /* Input nodes owned by one work item of grad_x; a power of two, because a
