@@ -1,10 +1,15 @@
 """What the workers of a dask cluster do is what threads do, whoever dies meanwhile."""
 
+import errno
+import gc
 import os
+import pickle
 import signal
+import tempfile
 import time
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
+from pathlib import Path
 
 import dask.array as da
 import numpy as np
@@ -13,6 +18,7 @@ import scipy.sparse as sp
 
 from walkconv import correlation_graph, grid_graph, select_neighbors
 from walkconv._cluster import Spread, check_client
+from walkconv._mapped import write_mapped
 
 pytestmark = pytest.mark.slow
 
@@ -46,6 +52,14 @@ def mortals():
         yield client
 
 
+@pytest.fixture(params=["sent", "mapped"])
+def way(request, monkeypatch):
+    """How the workers get what all of them need: over the network, or from a file they map."""
+    fewest = 1 if request.param == "mapped" else 2**62
+    monkeypatch.setattr("walkconv._cluster.FEWEST_MAPPED", fewest)
+    return request.param
+
+
 @pytest.fixture(scope="module")
 def crowd():
     """Six hubs that all nodes meet two of, one-way and signed edges, ties, and an isolated node."""
@@ -75,12 +89,14 @@ def assert_same(found, expected, *, rounding=0.0):
 @pytest.mark.parametrize(
     "settings", [{"n_steps": 2}, {"n_steps": 3, "ties": "random", "random_state": 3}]
 )
+@pytest.mark.usefixtures("way")
 def test_workers_select_the_same_neighbors(client, crowd, method, settings):
     expected = select_neighbors(crowd, n_neighbors=9, method=method, **settings)
     found = select_neighbors(crowd, n_neighbors=9, method=method, client=client, **settings)
     assert_same(found, expected, rounding=0.0 if method == "sparse" else 1e-13)
 
 
+@pytest.mark.usefixtures("way")
 def test_dense_products_are_the_same_but_for_rounding(client):
     settings = {"n_neighbors": 12, "n_steps": 3, "method": "blocked"}
     expected = select_neighbors(dense_graph(), **settings)
@@ -154,6 +170,7 @@ def die_once(client, monkeypatch, marker, others=()):
 
 
 @pytest.mark.parametrize("n_victims", [1, 2])
+@pytest.mark.usefixtures("way")
 def test_neighbors_survive_the_death_of_workers(mortals, crowd, tmp_path, monkeypatch, n_victims):
     settings = {"n_neighbors": 9, "n_steps": 3, "block_size": 100}
     expected = select_neighbors(crowd, **settings)
@@ -197,6 +214,7 @@ def assert_same_graph(found, expected):
 
 @pytest.mark.filterwarnings("ignore:3 constant column")
 @pytest.mark.parametrize("form", FORMS)
+@pytest.mark.usefixtures("way")
 def test_workers_find_the_same_correlations(client, table, form):
     expected = correlation_graph(table, n_edges=3, tile_size=16)
     X = FORMS[form](table, client)
@@ -253,6 +271,55 @@ def test_what_cannot_be_sent_is_sent_again(client, monkeypatch):
     monkeypatch.setattr(client, "scatter", fail_first)
     assert list(Spread(client, 3).done(max, [5])) == [(5, 5)]
     assert not failures
+
+
+def walkconv_files():
+    return set(Path(tempfile.gettempdir()).glob("walkconv-*"))
+
+
+def test_large_arrays_are_mapped_from_a_file_that_goes_with_them(client, monkeypatch):
+    before = walkconv_files()
+    parcels, scatter = [], client.scatter
+    monkeypatch.setattr(
+        client,
+        "scatter",
+        lambda data, **settings: parcels.extend(data) or scatter(data, **settings),
+    )
+    spread = Spread(client, np.full(2**18, 3.0))
+    assert list(spread.done(lambda content, item: content[-1] + item, [1, 2])) == [
+        (1, 4.0),
+        (2, 5.0),
+    ]
+    (mapped,) = parcels
+    assert len(pickle.dumps(mapped)) < 1000
+    assert walkconv_files() - before == {Path(mapped.path)}
+    del spread, mapped
+    parcels.clear()
+    gc.collect()
+    assert walkconv_files() <= before
+
+
+def test_workers_that_cannot_read_the_file_are_sent_its_content(client, monkeypatch):
+    def write_and_hide(*arguments, **settings):
+        mapped = write_mapped(*arguments, **settings)
+        mapped.path += "-elsewhere"
+        return mapped
+
+    monkeypatch.setattr("walkconv._cluster.write_mapped", write_and_hide)
+    spread = Spread(client, np.full(2**18, 3.0))
+    items = list(range(9))
+    assert sorted(spread.done(lambda content, item: content[-1] + item, items)) == [
+        (item, 3.0 + item) for item in items
+    ]
+
+
+def test_without_room_for_the_file_the_content_is_sent(client, monkeypatch):
+    def is_full(*_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("walkconv._cluster.write_mapped", is_full)
+    spread = Spread(client, np.full(2**18, 3.0))
+    assert list(spread.done(lambda content, item: content[-1] + item, [1])) == [(1, 4.0)]
 
 
 def test_an_error_of_a_worker_is_the_caller_s(client):

@@ -3,17 +3,20 @@
 It is sent to one worker, and the others fetch it from each other when their first task needs it: a
 broadcast may not end if a worker dies meanwhile (dask/distributed, issue 5704). dask repeats the
 tasks of a worker that dies. What was sent is lost with the last worker that has it; then it is sent
-again, and only what is not finished is repeated.
+again, and only what is not finished is repeated. To workers on this machine goes only the name of a
+file, which they map.
 """
 
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
+from contextlib import suppress
 from itertools import islice
 from typing import Any
 
 from walkconv._checks import describe
+from walkconv._mapped import Mapped, NotHereError, write_mapped
 
 TASKS_PER_THREAD = 2
 """So many are with the cluster at a time: one that is worked on, and the next."""
@@ -21,6 +24,8 @@ MOST_LOSSES = 3
 """So often in a row, with nothing finished in between, may all workers be lost."""
 PAUSE = 0.5
 """Seconds after a loss, in which dask notices who else has died."""
+FEWEST_MAPPED = 2**20
+"""Less than so many bytes are sent as fast as a file is written."""
 
 
 def check_client(client: Any) -> Any:
@@ -58,7 +63,8 @@ class Spread:
 
     def __init__(self, client: Any, content: Any):
         self.client, self.content = client, content
-        self._sent = None
+        self._sent = self._shared = None
+        self._may_map = True
 
     def done(
         self, work: Callable[[Any, Any], Any], items: Sequence[Any]
@@ -82,6 +88,8 @@ class Spread:
                         "They may lack memory: give each more of it, or fewer threads."
                     ) from None
                 time.sleep(PAUSE)
+            except NotHereError:
+                self._may_map, self._shared, self._sent = False, None, None
             left = [item for item in left if item is not _FINISHED]
 
     def _done_while_there(self, work: Callable, items: list) -> Iterator[tuple[int, Any]]:
@@ -95,7 +103,7 @@ class Spread:
         def submit_next(n_tasks: int) -> list:
             tasks = []
             for place in islice(places, n_tasks):
-                tasks.append(self.client.submit(work, sent, items[place], pure=False))
+                tasks.append(self.client.submit(_work_on, work, sent, items[place], pure=False))
                 place_of[tasks[-1].key] = place
             return tasks
 
@@ -108,8 +116,9 @@ class Spread:
     def _send(self) -> Any:
         """Return the content as a future, sent again if no worker has it any more."""
         if self._sent is None or self._sent.cancelled():
+            parcel = self._parcel()
             try:
-                self._sent = self.client.scatter([self.content], hash=False)[0]
+                self._sent = self.client.scatter([parcel], hash=False)[0]
             except TimeoutError:
                 raise RuntimeError(
                     "The cluster has no workers any more that could take the data. "
@@ -118,6 +127,22 @@ class Spread:
             except OSError as error:  # to a worker whose death dask has not noticed yet
                 raise CancelledError from error
         return self._sent
+
+    def _parcel(self) -> Any:
+        """Return what is sent: the content, or where workers on this machine find it."""
+        if self._shared is None and self._may_map and _are_here(self.client):
+            with suppress(OSError):  # no room for a file
+                self._shared = write_mapped(self.content, fewest_bytes=FEWEST_MAPPED)
+        return self._shared or self.content
+
+
+def _are_here(client: Any) -> bool:
+    """Tell whether all workers listen to this machine alone, as those of a LocalCluster do."""
+    return all("://127.0.0.1:" in address for address in client.nthreads())
+
+
+def _work_on(work: Callable[[Any, Any], Any], sent: Any, item: Any) -> Any:
+    return work(sent.content if isinstance(sent, Mapped) else sent, item)
 
 
 _FINISHED = object()
