@@ -18,7 +18,7 @@ import scipy.sparse as sp
 
 from walkconv import correlation_graph, grid_graph, select_neighbors
 from walkconv._cluster import Spread, check_client
-from walkconv._mapped import write_mapped
+from walkconv._mapped import pack
 
 pytestmark = pytest.mark.slow
 
@@ -55,9 +55,7 @@ def mortals():
 @pytest.fixture(params=["sent", "mapped"])
 def way(request, monkeypatch):
     """How the workers get what all of them need: over the network, or from a file they map."""
-    fewest = 1 if request.param == "mapped" else 2**62
-    monkeypatch.setattr("walkconv._cluster.FEWEST_MAPPED", fewest)
-    return request.param
+    monkeypatch.setattr("walkconv._mapped.FEWEST_BYTES", 1 if request.param == "mapped" else 2**62)
 
 
 @pytest.fixture(scope="module")
@@ -273,53 +271,60 @@ def test_what_cannot_be_sent_is_sent_again(client, monkeypatch):
     assert not failures
 
 
-def walkconv_files():
+def walkconv_folders():
     return set(Path(tempfile.gettempdir()).glob("walkconv-*"))
 
 
-def test_large_arrays_are_mapped_from_a_file_that_goes_with_them(client, monkeypatch):
-    before = walkconv_files()
+def larger_here():
+    """Return work for the workers; being local it is sent as code: they cannot import this file."""
+    return lambda content, item: content + item
+
+
+THREES = np.full(2**18, 3.0)
+
+
+def assert_made_larger(results):
+    results = list(results)
+    assert sorted(item for item, _ in results) == list(range(9))
+    for item, result in results:
+        np.testing.assert_array_equal(result, np.full(2**18, 3.0 + item))
+
+
+def test_large_arrays_go_by_files_that_are_gone_afterwards(client, monkeypatch):
+    before = walkconv_folders()
     parcels, scatter = [], client.scatter
-    monkeypatch.setattr(
-        client,
-        "scatter",
-        lambda data, **settings: parcels.extend(data) or scatter(data, **settings),
-    )
-    spread = Spread(client, np.full(2**18, 3.0))
-    assert list(spread.done(lambda content, item: content[-1] + item, [1, 2])) == [
-        (1, 4.0),
-        (2, 5.0),
-    ]
-    (mapped,) = parcels
-    assert len(pickle.dumps(mapped)) < 1000
-    assert walkconv_files() - before == {Path(mapped.path)}
-    del spread, mapped
-    parcels.clear()
+
+    def look_and_send(data, **settings):
+        parcels.extend(map(pickle.dumps, data))
+        return scatter(data, **settings)
+
+    monkeypatch.setattr(client, "scatter", look_and_send)
+    spread = Spread(client, THREES)
+    assert_made_larger(spread.done(larger_here(), range(9)))
+    (folder,) = walkconv_folders() - before
+    assert len(list(folder.iterdir())) == 1  # the content: results are read once
+    assert [len(parcel) < 1000 for parcel in parcels] == [True]
+    del spread
     gc.collect()
-    assert walkconv_files() <= before
+    assert walkconv_folders() <= before
 
 
 def test_workers_that_cannot_read_the_file_are_sent_its_content(client, monkeypatch):
-    def write_and_hide(*arguments, **settings):
-        mapped = write_mapped(*arguments, **settings)
-        mapped.path += "-elsewhere"
+    def pack_and_hide(thing, folder):
+        mapped = pack(thing, folder)
+        mapped.path.rename(folder / "elsewhere")
         return mapped
 
-    monkeypatch.setattr("walkconv._cluster.write_mapped", write_and_hide)
-    spread = Spread(client, np.full(2**18, 3.0))
-    items = list(range(9))
-    assert sorted(spread.done(lambda content, item: content[-1] + item, items)) == [
-        (item, 3.0 + item) for item in items
-    ]
+    monkeypatch.setattr("walkconv._cluster.pack", pack_and_hide)
+    assert_made_larger(Spread(client, THREES).done(larger_here(), range(9)))
 
 
-def test_without_room_for_the_file_the_content_is_sent(client, monkeypatch):
-    def is_full(*_, **__):
+def test_without_room_for_a_file_the_content_is_sent(client, monkeypatch):
+    def is_full(**_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("walkconv._cluster.write_mapped", is_full)
-    spread = Spread(client, np.full(2**18, 3.0))
-    assert list(spread.done(lambda content, item: content[-1] + item, [1])) == [(1, 4.0)]
+    monkeypatch.setattr("tempfile.NamedTemporaryFile", is_full)
+    assert_made_larger(Spread(client, THREES).done(larger_here(), range(9)))
 
 
 def test_an_error_of_a_worker_is_the_caller_s(client):

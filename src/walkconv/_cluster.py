@@ -3,20 +3,23 @@
 It is sent to one worker, and the others fetch it from each other when their first task needs it: a
 broadcast may not end if a worker dies meanwhile (dask/distributed, issue 5704). dask repeats the
 tasks of a worker that dies. What was sent is lost with the last worker that has it; then it is sent
-again, and only what is not finished is repeated. To workers on this machine goes only the name of a
-file, which they map.
+again, and only what is not finished is repeated. Workers on this machine map what is large from a
+file, and answer in files.
 """
 
+import shutil
 import sys
+import tempfile
 import time
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
-from contextlib import suppress
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 from walkconv._checks import describe
-from walkconv._mapped import Mapped, NotHereError, write_mapped
+from walkconv._mapped import Mapped, NotHereError, pack, unpack
 
 TASKS_PER_THREAD = 2
 """So many are with the cluster at a time: one that is worked on, and the next."""
@@ -24,8 +27,6 @@ MOST_LOSSES = 3
 """So often in a row, with nothing finished in between, may all workers be lost."""
 PAUSE = 0.5
 """Seconds after a loss, in which dask notices who else has died."""
-FEWEST_MAPPED = 2**20
-"""Less than so many bytes are sent as fast as a file is written."""
 
 
 def check_client(client: Any) -> Any:
@@ -63,7 +64,7 @@ class Spread:
 
     def __init__(self, client: Any, content: Any):
         self.client, self.content = client, content
-        self._sent = self._shared = None
+        self._sent = self._parcel = None
         self._may_map = True
 
     def done(
@@ -89,7 +90,7 @@ class Spread:
                     ) from None
                 time.sleep(PAUSE)
             except NotHereError:
-                self._may_map, self._shared, self._sent = False, None, None
+                self._may_map, self._parcel, self._sent = False, None, None
             left = [item for item in left if item is not _FINISHED]
 
     def _done_while_there(self, work: Callable, items: list) -> Iterator[tuple[int, Any]]:
@@ -109,16 +110,20 @@ class Spread:
 
         tasks = as_completed(submit_next(TASKS_PER_THREAD * n_threads_of(self.client)))
         for task in tasks:
-            result = task.result()
+            parcel = task.result()
+            result = unpack(parcel)
+            if isinstance(parcel, Mapped):
+                parcel.path.unlink()
             tasks.update(submit_next(1))
             yield place_of.pop(task.key), result
 
     def _send(self) -> Any:
         """Return the content as a future, sent again if no worker has it any more."""
         if self._sent is None or self._sent.cancelled():
-            parcel = self._parcel()
+            if self._parcel is None:
+                self._parcel = self._packed()
             try:
-                self._sent = self.client.scatter([parcel], hash=False)[0]
+                self._sent = self.client.scatter([self._parcel], hash=False)[0]
             except TimeoutError:
                 raise RuntimeError(
                     "The cluster has no workers any more that could take the data. "
@@ -128,12 +133,13 @@ class Spread:
                 raise CancelledError from error
         return self._sent
 
-    def _parcel(self) -> Any:
+    def _packed(self) -> Any:
         """Return what is sent: the content, or where workers on this machine find it."""
-        if self._shared is None and self._may_map and _are_here(self.client):
-            with suppress(OSError):  # no room for a file
-                self._shared = write_mapped(self.content, fewest_bytes=FEWEST_MAPPED)
-        return self._shared or self.content
+        if not (self._may_map and _are_here(self.client)):
+            return self.content
+        folder = Path(tempfile.mkdtemp(prefix="walkconv-"))
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        return pack(self.content, folder)
 
 
 def _are_here(client: Any) -> bool:
@@ -141,8 +147,10 @@ def _are_here(client: Any) -> bool:
     return all("://127.0.0.1:" in address for address in client.nthreads())
 
 
-def _work_on(work: Callable[[Any, Any], Any], sent: Any, item: Any) -> Any:
-    return work(sent.content if isinstance(sent, Mapped) else sent, item)
+def _work_on(work: Callable[[Any, Any], Any], parcel: Any, item: Any) -> Any:
+    """Do the work where the parcel has arrived; if that was a file, answer by one beside it."""
+    result = work(unpack(parcel), item)
+    return pack(result, parcel.path.parent) if isinstance(parcel, Mapped) else result
 
 
 _FINISHED = object()

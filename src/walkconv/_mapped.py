@@ -1,13 +1,14 @@
-"""Something large that the processes of one machine share: written once, mapped by each of them."""
+"""Large things that processes of one machine hand each other: one writes a file, others map it."""
 
 import mmap
-import os
 import pickle
 import tempfile
-import weakref
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
+FEWEST_BYTES = 2**20
+"""Less than so many are sent as fast as a file is written."""
 ALIGNMENT = 64
 
 
@@ -20,23 +21,15 @@ class Mapped:
 
     Parameters
     ----------
-    path : str
+    path : Path
         The file of the arrays.
     head : bytes
         The rest of the thing, pickled.
     ends : list of (int, int)
         Where in the file each array begins and ends.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> shared = write_mapped({"ones": np.ones(3)})
-    >>> received = pickle.loads(pickle.dumps(shared))
-    >>> received.content
-    {'ones': array([1., 1., 1.])}
     """
 
-    def __init__(self, path: str, head: bytes, ends: list[tuple[int, int]]):
+    def __init__(self, path: Path, head: bytes, ends: list[tuple[int, int]]):
         self.path, self.head, self.ends = path, head, ends
 
     def __reduce__(self) -> tuple:
@@ -49,29 +42,45 @@ class Mapped:
         Arrays that must not be written to would be another type to numba, to be compiled for anew.
         """
         try:
-            with open(self.path, "rb") as file:
+            with self.path.open("rb") as file:
                 pages = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY))
         except OSError as error:
-            raise NotHereError(self.path) from error
+            raise NotHereError(str(self.path)) from error
         return pickle.loads(self.head, buffers=[pages[start:end] for start, end in self.ends])
 
 
-def write_mapped(content: Any, *, fewest_bytes: int = 1) -> Mapped | None:
-    """Write the arrays of a thing to a file that is there for as long as what is returned.
+def pack(thing: Any, folder: Path) -> Any:
+    """Return something to send in place of a thing: itself if it is small, or a `Mapped`.
 
-    Returns None where they have fewer bytes. Where there is no room for them, an OSError is raised.
+    The file is new, and stays. Where there is no room for it the thing itself is sent.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     parcel = pack({"ones": np.ones(200_000)}, Path(folder))
+    ...     received = pickle.loads(pickle.dumps(parcel))
+    ...     unpack(received)
+    {'ones': array([1., 1., 1., ..., 1., 1., 1.], shape=(200000,))}
     """
     import cloudpickle  # comes with dask
 
     arrays: list[pickle.PickleBuffer] = []
-    head = cloudpickle.dumps(content, protocol=5, buffer_callback=arrays.append)
+    head = cloudpickle.dumps(thing, protocol=5, buffer_callback=arrays.append)
     views = [array.raw() for array in arrays]
-    if sum(view.nbytes for view in views) < fewest_bytes:
-        return None
-    with tempfile.NamedTemporaryFile(prefix="walkconv-", delete=False) as file:
-        mapped = Mapped(file.name, head, [])
-        weakref.finalize(mapped, os.unlink, file.name)
-        for view in views:
-            start = file.seek(file.tell() + -file.tell() % ALIGNMENT)
-            mapped.ends.append((start, start + file.write(view)))
-    return mapped
+    if sum(view.nbytes for view in views) < FEWEST_BYTES:
+        return thing
+    ends = []
+    try:
+        with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
+            for view in views:
+                start = file.seek(file.tell() + -file.tell() % ALIGNMENT)
+                ends.append((start, start + file.write(view)))
+    except OSError:
+        return thing
+    return Mapped(Path(file.name), head, ends)
+
+
+def unpack(parcel: Any) -> Any:
+    """Return the thing that was packed."""
+    return parcel.content if isinstance(parcel, Mapped) else parcel
