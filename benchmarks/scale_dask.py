@@ -14,7 +14,7 @@ import walkconv as wc
 
 GRAPHS = ("cnr-2000",)
 N_NEIGHBORS, STEPS = 10, (2, 3)
-N_WORKERS, TURNS = 2, 5
+N_WORKERS, TURNS = 2, 9
 
 
 def measure_dask(names: list[str], warm_up: Callable[[], None]) -> list[dict]:
