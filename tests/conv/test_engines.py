@@ -7,6 +7,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -196,3 +197,11 @@ def test_without_a_compiler_it_installs_warns_once_and_gives_the_same_numbers(tm
     torch.testing.assert_close(
         torch.tensor(eval(numbers)), torch.tensor(eval(native_numbers)), atol=1e-5, rtol=1e-5
     )
+
+
+def test_a_kernel_from_older_sources_is_not_used(monkeypatch):
+    monkeypatch.setitem(native._SIGNATURES, "walkconv_of_tomorrow", (None, []))
+    for cached in (native.library, native.supported, engines.choose):
+        monkeypatch.setattr(cached.__module__ + "." + cached.__name__, cache(cached.__wrapped__))
+    with pytest.warns(RuntimeWarning, match="or from older sources"):
+        assert engines.choose().name == "torch"

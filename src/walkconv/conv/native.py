@@ -41,17 +41,17 @@ _SIGNATURES = {
 
 @cache
 def library() -> ctypes.CDLL | None:
-    """Return the kernel, bound to torch's threads, or None where it was not built."""
+    """Return the kernel, bound to torch's threads, or None where none was built that fits."""
     built = [path for suffix in EXTENSION_SUFFIXES for path in _FOLDER.glob(f"_kernel*{suffix}")]
     if not built:
         return None
     try:
         loaded = ctypes.CDLL(str(built[0]))
-    except OSError:
+        for name, (result, arguments) in _SIGNATURES.items():
+            function = getattr(loaded, name)
+            function.restype, function.argtypes = result, arguments
+    except (OSError, AttributeError):  # for another machine, or from older sources
         return None
-    for name, (result, arguments) in _SIGNATURES.items():
-        function = getattr(loaded, name)
-        function.restype, function.argtypes = result, arguments
     loaded.walkconv_use_openmp(openmp_parallel())
     return loaded
 
