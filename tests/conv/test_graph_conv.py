@@ -7,46 +7,10 @@ import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from torch.autograd import gradcheck, gradgradcheck
 
 from walkconv import graph_conv
 from walkconv.conv import engines, tiled
 from walkconv.conv.definition import define_graph_conv
-from walkconv.conv.operator import convolve
-
-
-def problem(
-    n_samples=3,
-    n_in=7,
-    n_nodes=7,
-    n_slots=4,
-    c_in=2,
-    c_out=5,
-    per_sample=False,
-    scaled=False,
-    biased=True,
-    dtype=torch.float64,
-    seed=0,
-):
-    """Random arguments, with empty slots, an empty row and repeated neighbours."""
-    draw = torch.Generator().manual_seed(seed)
-    tables = (n_samples, n_nodes, n_slots) if per_sample else (n_nodes, n_slots)
-    index = torch.randint(-1, n_in, tables, generator=draw)
-    if n_nodes > 1:
-        index[..., 1, :] = -1
-    if n_slots > 1 and n_nodes > 0:
-        index[..., 0, 1] = index[..., 0, 0]
-
-    def normal(*shape):
-        return torch.randn(*shape, generator=draw, dtype=dtype)
-
-    return (
-        normal(n_samples, n_in, c_in).requires_grad_(),
-        index,
-        normal(n_slots, c_in, c_out).requires_grad_(),
-        normal(c_out).requires_grad_() if biased else None,
-        normal(*tables) if scaled else None,
-    )
 
 
 def assert_equals_definition(arguments, **tolerance):
@@ -79,7 +43,7 @@ sizes = st.integers(1, 9)
     scaled=st.booleans(),
     biased=st.booleans(),
 )
-def test_equals_the_definition(each_engine, **shape):
+def test_equals_the_definition(problem, each_engine, **shape):
     assert_equals_definition(problem(**shape))
 
 
@@ -95,7 +59,7 @@ def test_equals_the_definition(each_engine, **shape):
     scaled=st.booleans(),
     biased=st.booleans(),
 )
-def test_many_samples_equal_the_definition(each_native_engine, **shape):
+def test_many_samples_equal_the_definition(problem, each_native_engine, **shape):
     assert_equals_definition(problem(**shape))
 
 
@@ -103,20 +67,22 @@ def test_many_samples_equal_the_definition(each_native_engine, **shape):
 @pytest.mark.parametrize("c_in", [1, 2, 5])
 @pytest.mark.parametrize("n_samples", [3, 16])
 @pytest.mark.parametrize("scaled", [False, True])
-def test_more_filters_than_are_taken_at_a_time(each_native_engine, c_out, c_in, n_samples, scaled):
+def test_more_filters_than_are_taken_at_a_time(
+    problem, each_native_engine, c_out, c_in, n_samples, scaled
+):
     shape = {"n_in": 33, "n_nodes": 33, "c_in": c_in, "c_out": c_out}
     assert_equals_definition(problem(n_samples=n_samples, scaled=scaled, **shape))
 
 
 @pytest.mark.parametrize("tile_bytes", [1, 100, 1000, 10**9])
 @pytest.mark.parametrize("per_sample", [False, True])
-def test_tiles_do_not_change_the_answer(monkeypatch, tile_bytes, per_sample):
+def test_tiles_do_not_change_the_answer(problem, monkeypatch, tile_bytes, per_sample):
     monkeypatch.setattr(tiled, "CPU_TILE_BYTES", tile_bytes)
     monkeypatch.setattr(engines, "choose", lambda: engines.Choice("torch", tiled, "tested"))
     assert_equals_definition(problem(n_samples=5, per_sample=per_sample, scaled=True))
 
 
-def test_single_precision(each_engine):
+def test_single_precision(problem, each_engine):
     assert_equals_definition(problem(dtype=torch.float32, c_in=20), atol=1e-5, rtol=1e-5)
 
 
@@ -133,7 +99,7 @@ def test_by_hand(each_engine):
 
 @pytest.mark.parametrize("leading", [(), (1,), (2, 3), (0,), (2, 0)])
 @pytest.mark.parametrize("per_sample", [False, True])
-def test_any_leading_dimensions(leading, per_sample):
+def test_any_leading_dimensions(problem, leading, per_sample):
     x, index, weight, bias, _ = problem()
     x = torch.randn(*leading, 7, 2, dtype=torch.float64)
     if per_sample:
@@ -144,7 +110,7 @@ def test_any_leading_dimensions(leading, per_sample):
     torch.testing.assert_close(found, expected.reshape(*leading, 7, 5))
 
 
-def test_numpy_tables_and_small_integers():
+def test_numpy_tables_and_small_integers(problem):
     x, index, weight, bias, scale = problem(scaled=True)
     expected = graph_conv(x, index, weight, bias, scale)
     found = graph_conv(x, index.numpy().astype(np.int32), weight, bias, scale.numpy())
@@ -159,7 +125,7 @@ def test_numpy_tables_and_small_integers():
         torch.testing.assert_close(graph_conv(x, table, weight, bias, scale), expected)
 
 
-def test_input_that_is_not_contiguous(each_engine):
+def test_input_that_is_not_contiguous(problem, each_engine):
     x, index, weight, bias, scale = problem(scaled=True)
 
     def strided(tensor):
@@ -179,7 +145,7 @@ def test_input_that_is_not_contiguous(each_engine):
 
 
 @pytest.mark.parametrize("empty", ["n_samples", "n_in", "n_nodes", "n_slots", "c_in", "c_out"])
-def test_dimensions_of_size_zero(each_engine, empty):
+def test_dimensions_of_size_zero(problem, each_engine, empty):
     if empty != "n_in":
         assert_equals_definition(problem(**{empty: 0}))
         return
@@ -189,7 +155,7 @@ def test_dimensions_of_size_zero(each_engine, empty):
 
 
 @pytest.mark.parametrize("n_samples", [0, 2])
-def test_a_gradient_that_is_not_wanted_is_empty_in_every_case(n_samples):
+def test_a_gradient_that_is_not_wanted_is_empty_in_every_case(problem, n_samples):
     x, index, weight, _, _ = problem(n_samples=n_samples)
     grad = torch.ones(n_samples, 7, 5, dtype=x.dtype)
     differentiate = torch.ops.walkconv.graph_conv_backward.default
@@ -206,76 +172,11 @@ def test_sums_of_16_bit_numbers_keep_growing(dtype):
     assert weight.grad.item() == 4096
 
 
-def test_autocast_runs_in_the_type_of_the_weight(each_engine):
+def test_autocast_runs_in_the_type_of_the_weight(problem, each_engine):
     x, index, weight, bias, _ = problem(dtype=torch.float32)
     with torch.autocast("cpu", dtype=torch.bfloat16):
         found = graph_conv(x.bfloat16(), index, weight, bias)
     torch.testing.assert_close(found, graph_conv(x.bfloat16().float(), index, weight, bias))
-
-
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_forward_mode_is_refused_rather_than_zero():
-    x, index, weight, bias, _ = problem()
-    with pytest.raises(NotImplementedError, match="no forward-mode derivative"):
-        torch.func.jvp(lambda w: graph_conv(x, index, w, bias), (weight,), (weight,))
-
-
-@pytest.mark.parametrize("per_sample", [False, True])
-@pytest.mark.parametrize("scaled", [False, True])
-def test_gradcheck(each_engine, per_sample, scaled):
-    x, index, weight, bias, scale = problem(per_sample=per_sample, scaled=scaled)
-    assert gradcheck(lambda x, w, b: graph_conv(x, index, w, b, scale), (x, weight, bias))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("per_sample", [False, True])
-@pytest.mark.parametrize("biased", [False, True])
-def test_opcheck(per_sample, biased):
-    torch.library.opcheck(convolve, problem(per_sample=per_sample, biased=biased, scaled=True))
-
-
-@pytest.mark.parametrize("per_sample", [False, True])
-@pytest.mark.parametrize("scaled", [False, True])
-def test_second_derivatives(each_engine, per_sample, scaled):
-    x, index, weight, bias, scale = problem(per_sample=per_sample, scaled=scaled)
-    assert gradgradcheck(lambda x, w, b: graph_conv(x, index, w, b, scale), (x, weight, bias))
-
-
-def test_derivatives_where_one_filter_serves_two_layers(each_engine):
-    x, index, weight, _, _ = problem(c_in=3, c_out=3)
-
-    def twice(weight, x):
-        return graph_conv(graph_conv(x, index, weight).tanh(), index, weight)
-
-    expected, found = (
-        torch.autograd.grad(twice(weight, x).square().sum(), weight, create_graph=is_recorded)
-        for is_recorded in (False, True)
-    )
-    torch.testing.assert_close(found, expected)
-    assert gradgradcheck(twice, (weight, x))
-
-
-def test_a_penalty_of_the_gradient_reaches_the_weights(each_engine):
-    x, index, weight, bias, _ = problem()
-    penalties = []
-    for way in (graph_conv, define_graph_conv):
-        out = way(x, index, weight, bias, None)
-        (grad,) = torch.autograd.grad(out.sum(), x, create_graph=True)
-        penalties.append(torch.autograd.grad(grad.square().sum(), weight)[0])
-    torch.testing.assert_close(*penalties)
-
-
-@pytest.mark.parametrize("wanted", range(3))
-def test_only_the_gradients_asked_for(each_engine, wanted):
-    x, index, weight, bias, _ = problem()
-    for place, tensor in enumerate((x, weight, bias)):
-        tensor.requires_grad_(place == wanted)
-    expected = define_graph_conv(x, index, weight, bias, None).square().sum()
-    found = graph_conv(x, index, weight, bias).square().sum()
-    tensor = (x, weight, bias)[wanted]
-    torch.testing.assert_close(
-        torch.autograd.grad(found, tensor), torch.autograd.grad(expected, tensor)
-    )
 
 
 def test_an_empty_slot_leaks_neither_value_nor_gradient(each_engine):
@@ -292,51 +193,10 @@ def test_an_empty_slot_leaks_neither_value_nor_gradient(each_engine):
     assert weight.grad.flatten().tolist() == [2, 2]
 
 
-@pytest.mark.parametrize("batched", ["x", "x and index", "weight", "all"])
-def test_vmap(batched):
-    shape = {"n_samples": 4, "per_sample": "index" in batched or batched == "all"}
-    x, index, weight, bias, scale = problem(scaled=True, **shape)
-    x, weight, bias = x.detach(), weight.detach(), bias.detach()
-    per_sample = [batched != "weight", shape["per_sample"], batched in ("weight", "all"), False]
-    per_sample.append(shape["per_sample"])
-    arguments = [x[0] if batched == "weight" else x, index, weight, bias, scale]
-    if per_sample[2]:
-        arguments[2] = torch.randn(4, *weight.shape, dtype=weight.dtype)
-    # The mapped axis is moved to second place: a rule that always takes the first would fail.
-    moved = [a.movedim(0, 1) if each else a for a, each in zip(arguments, per_sample, strict=True)]
-    dims = tuple(1 if each else None for each in per_sample)
-    found = torch.func.vmap(graph_conv, in_dims=dims)(*moved)
-    one_by_one = [
-        graph_conv(*(a[i] if each else a for a, each in zip(arguments, per_sample, strict=True)))
-        for i in range(4)
-    ]
-    torch.testing.assert_close(found, torch.stack(one_by_one))
-
-
-def test_vmap_over_tables_per_sample():
-    _, index, weight, bias, _ = problem(per_sample=True)
-    x = torch.randn(4, 3, 7, 2, dtype=torch.float64)
-    found = torch.func.vmap(lambda x: graph_conv(x, index, weight.detach(), bias.detach()))(x)
-    expected = torch.stack([define_graph_conv(each, index, weight, bias, None) for each in x])
-    torch.testing.assert_close(found, expected)
-
-
-def test_batched_gradients():
-    x, index, weight, bias, _ = problem()
-    out = graph_conv(x, index, weight, bias)
-    cotangents = torch.randn(4, *out.shape, dtype=out.dtype)
-    inputs = (x, weight, bias)
-    found = torch.autograd.grad(out, inputs, cotangents, is_grads_batched=True, retain_graph=True)
-    for i, cotangent in enumerate(cotangents):
-        expected = torch.autograd.grad(out, inputs, cotangent, retain_graph=True)
-        for a, b in zip(found, expected, strict=True):
-            torch.testing.assert_close(a[i], b)
-
-
 @pytest.mark.parametrize("backend", ["aot_eager", pytest.param("inductor", marks=pytest.mark.slow)])
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.filterwarnings("ignore::FutureWarning")
-def test_compiled_in_one_piece(backend, tmp_path, monkeypatch):
+def test_compiled_in_one_piece(problem, backend, tmp_path, monkeypatch):
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path))
     if backend == "inductor" and shutil.which("g++") is None:
         pytest.skip("inductor needs a C++ compiler")
