@@ -1,15 +1,14 @@
 """What the workers of a dask cluster do is what threads do, whoever dies meanwhile."""
 
-import errno
 import gc
 import os
 import pickle
+import resource
 import signal
 import tempfile
 import time
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
-from pathlib import Path
 
 import dask.array as da
 import numpy as np
@@ -271,27 +270,39 @@ def test_what_cannot_be_sent_is_sent_again(client, monkeypatch):
     assert not failures
 
 
-def walkconv_folders():
-    return set(Path(tempfile.gettempdir()).glob("walkconv-*"))
-
-
-def larger_here():
-    """Return work for the workers; being local it is sent as code: they cannot import this file."""
-    return lambda content, item: content + item
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """The folder for temporary files, which is empty."""
+    folder = tmp_path / "files"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
 
 
 THREES = np.full(2**18, 3.0)
 
 
-def assert_made_larger(results):
+def larger():
+    """Return work for the workers; being local it is sent as code: they cannot import this file."""
+    return lambda content, item: content + item
+
+
+def assert_larger(results):
     results = list(results)
     assert sorted(item for item, _ in results) == list(range(9))
     for item, result in results:
         np.testing.assert_array_equal(result, np.full(2**18, 3.0 + item))
 
 
-def test_large_arrays_go_by_files_that_are_gone_afterwards(client, monkeypatch):
-    before = walkconv_folders()
+def assert_nothing_is_left(client, files):
+    patience = time.monotonic() + 20  # dask lets go a little later
+    while (left := [*files.iterdir(), *client.futures]) and time.monotonic() < patience:
+        gc.collect()
+        time.sleep(0.05)
+    assert not left
+
+
+def test_large_arrays_go_by_files_that_are_gone_afterwards(client, files, monkeypatch):
     parcels, scatter = [], client.scatter
 
     def look_and_send(data, **settings):
@@ -300,31 +311,60 @@ def test_large_arrays_go_by_files_that_are_gone_afterwards(client, monkeypatch):
 
     monkeypatch.setattr(client, "scatter", look_and_send)
     spread = Spread(client, THREES)
-    assert_made_larger(spread.done(larger_here(), range(9)))
-    (folder,) = walkconv_folders() - before
+    assert_larger(spread.done(larger(), range(9)))
+    (folder,) = files.iterdir()
     assert len(list(folder.iterdir())) == 1  # the content: results are read once
     assert [len(parcel) < 1000 for parcel in parcels] == [True]
     del spread
-    gc.collect()
-    assert walkconv_folders() <= before
+    assert_nothing_is_left(client, files)
 
 
-def test_workers_that_cannot_read_the_file_are_sent_its_content(client, monkeypatch):
+def test_workers_that_cannot_read_the_file_are_sent_its_content(client, files, monkeypatch):
     def pack_and_hide(thing, folder):
         mapped = pack(thing, folder)
         mapped.path.rename(folder / "elsewhere")
         return mapped
 
     monkeypatch.setattr("walkconv._cluster.pack", pack_and_hide)
-    assert_made_larger(Spread(client, THREES).done(larger_here(), range(9)))
+    assert_larger(Spread(client, THREES).done(larger(), range(9)))
+    assert_nothing_is_left(client, files)
 
 
-def test_without_room_for_a_file_the_content_is_sent(client, monkeypatch):
-    def is_full(**_):
-        raise OSError(errno.ENOSPC, "No space left on device")
+def test_without_room_for_a_file_the_content_is_sent(client, files):
+    spread = Spread(client, THREES)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2**20, limits[1]))
+    try:
+        assert_larger(spread.done(larger(), range(9)))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert [list(folder.iterdir()) for folder in files.iterdir()] == [[]]  # not half a file either
 
-    monkeypatch.setattr("tempfile.NamedTemporaryFile", is_full)
-    assert_made_larger(Spread(client, THREES).done(larger_here(), range(9)))
+
+def test_without_a_folder_for_files_the_content_is_sent(client, files):
+    files.rmdir()
+    assert_larger(Spread(client, THREES).done(larger(), range(9)))
+
+
+def test_answers_in_files_survive_the_death_of_all_workers(mortals, files, monkeypatch, tmp_path):
+    die_once(mortals, monkeypatch, tmp_path / "died", mortals.run(os.getpid).values())
+    assert_larger(Spread(mortals, THREES).done(larger(), range(9)))
+    assert (tmp_path / "died").exists()
+    assert_nothing_is_left(mortals, files)
+
+
+def test_work_that_fails_or_is_abandoned_leaves_nothing(client, files):
+    def fail(content, item):
+        raise ArithmeticError
+
+    with pytest.raises(ArithmeticError):
+        list(Spread(client, THREES).done(fail, range(9)))
+    assert_nothing_is_left(client, files)
+    done = Spread(client, THREES).done(larger(), range(9))
+    next(done)
+    done.close()
+    del done
+    assert_nothing_is_left(client, files)
 
 
 def test_an_error_of_a_worker_is_the_caller_s(client):

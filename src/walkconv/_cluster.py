@@ -7,7 +7,6 @@ again, and only what is not finished is repeated. Workers on this machine map wh
 file, and answer in files.
 """
 
-import shutil
 import sys
 import tempfile
 import time
@@ -17,9 +16,10 @@ from concurrent.futures import CancelledError
 from itertools import islice
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from walkconv._checks import describe
-from walkconv._mapped import Mapped, NotHereError, pack, unpack
+from walkconv._mapped import Mapped, NotHereError, pack, remove_folder, take, unpack
 
 TASKS_PER_THREAD = 2
 """So many are with the cluster at a time: one that is worked on, and the next."""
@@ -27,6 +27,7 @@ MOST_LOSSES = 3
 """So often in a row, with nothing finished in between, may all workers be lost."""
 PAUSE = 0.5
 """Seconds after a loss, in which dask notices who else has died."""
+_FINISHED = object()
 
 
 def check_client(client: Any) -> Any:
@@ -72,7 +73,7 @@ class Spread:
     ) -> Iterator[tuple[Any, Any]]:
         """Yield ``(item, work(content, item))`` for all items, as they are finished.
 
-        Work and item are sent with each task, so they are small.
+        Work and item are sent with each task.
         """
         left, n_losses = list(items), 0
         while left:
@@ -95,6 +96,7 @@ class Spread:
 
     def _done_while_there(self, work: Callable, items: list) -> Iterator[tuple[int, Any]]:
         """Yield place and result of the items while a worker has the content."""
+        from dask.utils import funcname
         from distributed import as_completed
 
         sent = self._send()
@@ -104,18 +106,20 @@ class Spread:
         def submit_next(n_tasks: int) -> list:
             tasks = []
             for place in islice(places, n_tasks):
-                tasks.append(self.client.submit(_work_on, work, sent, items[place], pure=False))
-                place_of[tasks[-1].key] = place
+                key = f"{funcname(work)}-{uuid4().hex}"
+                tasks.append(self.client.submit(_answer, work, sent, items[place], key=key))
+                place_of[tasks[-1]] = place
             return tasks
 
         tasks = as_completed(submit_next(TASKS_PER_THREAD * n_threads_of(self.client)))
-        for task in tasks:
-            parcel = task.result()
-            result = unpack(parcel)
-            if isinstance(parcel, Mapped):
-                parcel.path.unlink()
-            tasks.update(submit_next(1))
-            yield place_of.pop(task.key), result
+        try:
+            for task in tasks:
+                result = take(task.result())
+                tasks.update(submit_next(1))
+                yield place_of.pop(task), result
+        finally:
+            for task in place_of:  # dask keeps an error with all that it came from until then
+                task.release()
 
     def _send(self) -> Any:
         """Return the content as a future, sent again if no worker has it any more."""
@@ -137,8 +141,11 @@ class Spread:
         """Return what is sent: the content, or where workers on this machine find it."""
         if not (self._may_map and _are_here(self.client)):
             return self.content
-        folder = Path(tempfile.mkdtemp(prefix="walkconv-"))
-        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        try:
+            folder = Path(tempfile.mkdtemp(prefix="walkconv-"))
+        except OSError:  # no room even for that
+            return self.content
+        weakref.finalize(self, remove_folder, folder)
         return pack(self.content, folder)
 
 
@@ -147,10 +154,7 @@ def _are_here(client: Any) -> bool:
     return all("://127.0.0.1:" in address for address in client.nthreads())
 
 
-def _work_on(work: Callable[[Any, Any], Any], parcel: Any, item: Any) -> Any:
+def _answer(work: Callable[[Any, Any], Any], parcel: Any, item: Any) -> Any:
     """Do the work where the parcel has arrived; if that was a file, answer by one beside it."""
     result = work(unpack(parcel), item)
     return pack(result, parcel.path.parent) if isinstance(parcel, Mapped) else result
-
-
-_FINISHED = object()

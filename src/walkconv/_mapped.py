@@ -1,15 +1,19 @@
 """Large things that processes of one machine hand each other: one writes a file, others map it."""
 
 import mmap
+import os
 import pickle
-import tempfile
+import shutil
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 FEWEST_BYTES = 2**20
-"""Less than so many are sent as fast as a file is written."""
+"""Fewer bytes than this are sent as fast as a file is written."""
 ALIGNMENT = 64
+"""Arrays begin at multiples of so many bytes, as vector instructions like it."""
 
 
 class NotHereError(Exception):
@@ -25,15 +29,15 @@ class Mapped:
         The file of the arrays.
     head : bytes
         The rest of the thing, pickled.
-    ends : list of (int, int)
+    spans : list of (int, int)
         Where in the file each array begins and ends.
     """
 
-    def __init__(self, path: Path, head: bytes, ends: list[tuple[int, int]]):
-        self.path, self.head, self.ends = path, head, ends
+    def __init__(self, path: Path, head: bytes, spans: list[tuple[int, int]]):
+        self.path, self.head, self.spans = path, head, spans
 
     def __reduce__(self) -> tuple:
-        return Mapped, (self.path, self.head, self.ends)
+        return Mapped, (self.path, self.head, self.spans)
 
     @cached_property
     def content(self) -> Any:
@@ -43,10 +47,20 @@ class Mapped:
         """
         try:
             with self.path.open("rb") as file:
-                pages = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY))
+                return self._unpickled(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY))
         except OSError as error:
             raise NotHereError(str(self.path)) from error
-        return pickle.loads(self.head, buffers=[pages[start:end] for start, end in self.ends])
+
+    def read(self) -> Any:
+        """Return a copy of the thing that needs no file any more."""
+        try:
+            return self._unpickled(bytearray(self.path.read_bytes()))
+        except OSError as error:
+            raise NotHereError(str(self.path)) from error
+
+    def _unpickled(self, pages: bytearray | mmap.mmap) -> Any:
+        view = memoryview(pages)
+        return pickle.loads(self.head, buffers=[view[start:end] for start, end in self.spans])
 
 
 def pack(thing: Any, folder: Path) -> Any:
@@ -56,12 +70,13 @@ def pack(thing: Any, folder: Path) -> Any:
 
     Examples
     --------
+    >>> import tempfile
     >>> import numpy as np
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     parcel = pack({"ones": np.ones(200_000)}, Path(folder))
     ...     received = pickle.loads(pickle.dumps(parcel))
-    ...     unpack(received)
-    {'ones': array([1., 1., 1., ..., 1., 1., 1.], shape=(200000,))}
+    ...     float(unpack(received)["ones"].sum())
+    200000.0
     """
     import cloudpickle  # comes with dask
 
@@ -70,17 +85,37 @@ def pack(thing: Any, folder: Path) -> Any:
     views = [array.raw() for array in arrays]
     if sum(view.nbytes for view in views) < FEWEST_BYTES:
         return thing
-    ends = []
+    path, spans = folder / uuid4().hex, []
     try:
-        with tempfile.NamedTemporaryFile(dir=folder, delete=False) as file:
+        with path.open("xb") as file:
             for view in views:
                 start = file.seek(file.tell() + -file.tell() % ALIGNMENT)
-                ends.append((start, start + file.write(view)))
+                spans.append((start, start + file.write(view)))
     except OSError:
+        path.unlink(missing_ok=True)
         return thing
-    return Mapped(Path(file.name), head, ends)
+    return Mapped(path, head, spans)
 
 
 def unpack(parcel: Any) -> Any:
-    """Return the thing that was packed."""
+    """Return the thing that was packed; its arrays are those of the file."""
     return parcel.content if isinstance(parcel, Mapped) else parcel
+
+
+def take(parcel: Any) -> Any:
+    """Return the thing that was packed for this process alone, and delete the file."""
+    if not isinstance(parcel, Mapped):
+        return parcel
+    thing = parcel.read()
+    with suppress(OSError):
+        parcel.path.unlink()
+    return thing
+
+
+def remove_folder(folder: Path) -> None:
+    """Remove a folder that others may be writing to: once it is renamed, no new file gets there."""
+    gone = folder.with_name(folder.name + "-gone")
+    with suppress(OSError):
+        os.rename(folder, gone)
+    for name in (gone, gone, folder):
+        shutil.rmtree(name, ignore_errors=True)

@@ -56,7 +56,7 @@ def choose() -> Choice:
     if supported:
         best = supported[-1]
         return Choice(best, native.NativeEngine(best), "the best that this machine has")
-    reason = "the native kernel was not built when walkconv was installed, or from older sources"
+    reason = "the native kernel was not built at installation, or was built from older sources"
     warnings.warn(
         f"The convolution runs several times slower than it could: {reason}. "
         "Install a C compiler, then walkconv again.",

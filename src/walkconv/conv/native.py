@@ -50,7 +50,7 @@ def library() -> ctypes.CDLL | None:
         for name, (result, arguments) in _SIGNATURES.items():
             function = getattr(loaded, name)
             function.restype, function.argtypes = result, arguments
-    except (OSError, AttributeError):  # for another machine, or from older sources
+    except (OSError, AttributeError):  # for another machine, or it lacks a function
         return None
     loaded.walkconv_use_openmp(openmp_parallel())
     return loaded

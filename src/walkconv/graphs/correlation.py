@@ -39,10 +39,11 @@ def correlation_graph(
         Columns computed at once. It does not change the answer.
     client : dask.distributed.Client, optional
         Its workers do the work (extra ``walkconv[dask]``), given `n_edges`; when workers die their
-        part is done again. X is sent to each of them once. Of a dask or zarr array only the recipe
-        is sent, and they read it in parts, so it may be larger than their memory; a memory map is
-        sent whole. The answer is the same bit for bit, given the same kind of processor and the
-        same versions of numpy and numba on all machines.
+        part is done again. X is sent to each of them once; workers of a LocalCluster map a copy of
+        it in the folder for temporary files. Of a dask or zarr array only the recipe is sent, and
+        they read it in parts, so it may be larger than their memory; a memory map is sent whole.
+        The answer is the same bit for bit, given the same kind of processor and the same versions
+        of numpy and numba on all machines.
 
     Returns
     -------

@@ -90,9 +90,10 @@ def select_neighbors(
         Whether to show a bar; never where the standard error is not a terminal.
     client : dask.distributed.Client, optional
         Its workers walk in place of the threads (extra ``walkconv[dask]``). The graph is sent to
-        each of them once, and blocks of rows are the tasks; when workers die their rows are done
-        again. Index and sign are the same; so are visits, bit for bit with the sparse engine, given
-        the same kind of processor and the same versions of numba, up to rounding with the others.
+        each of them once (those of a LocalCluster map a file in the folder for temporary files),
+        and blocks of rows are the tasks; when workers die their rows are done again. Index and sign
+        are the same; so are visits, bit for bit with the sparse engine, given the same kind of
+        processor and the same versions of numba, up to rounding with the others.
 
     Returns
     -------
