@@ -57,6 +57,7 @@ def test_every_form_is_the_same_graph(form):
     assert isinstance(graph, sp.csr_array)
     assert graph.dtype == np.float64
     assert graph.has_canonical_format
+    assert graph.indices.dtype == graph.indptr.dtype == np.int32
     np.testing.assert_array_equal(graph.toarray(), MATRIX)
 
 

@@ -40,7 +40,7 @@ def as_graph(
     -------
     csr_array of shape (n_nodes, n_nodes), float64
         Entry (i, j) is the weight of the edge from i to j, sign kept. Duplicate entries are
-        summed, zeros are dropped, indices are sorted.
+        summed, zeros are dropped, indices are sorted; they are of type int32 where that suffices.
 
     Examples
     --------
@@ -187,7 +187,15 @@ def _canonical(matrix: Any) -> sp.csr_array:
             f"The absolute weights of each node must have a finite sum; those of node {node} "
             "overflow. Divide the weights by a constant."
         )
-    return graph
+    return _with_short_places(graph)
+
+
+def _with_short_places(graph: sp.csr_array) -> sp.csr_array:
+    """Return the graph with places of 4 bytes where these suffice: half to read, and one type."""
+    if max(graph.nnz, *graph.shape) > np.iinfo(np.int32).max:
+        return graph
+    places = (places.astype(np.int32, copy=False) for places in (graph.indices, graph.indptr))
+    return sp.csr_array((graph.data, *places), shape=graph.shape)
 
 
 def _unique(names: Any, what: str) -> list:

@@ -16,9 +16,12 @@ from walkconv.walks.ties import tie_rule
 from walkconv.walks.transition import sparse_transition
 
 
-def walk(graph, is_hub, is_busy, *, n_neighbors, n_steps, ties="index", n_threads=1):
+def walk(
+    graph, is_hub, is_busy, *, n_neighbors, n_steps, ties="index", n_threads=1, places=np.int32
+):
     """The neighbours with these nodes apart."""
     step = sparse_transition(sp.csr_array(graph, dtype=float))
+    step.indices, step.indptr = step.indices.astype(places), step.indptr.astype(places)
     rule = tie_rule(ties, 0, step.shape[0])
     plan = Plan(n_neighbors, n_steps, rule, block_size=None, n_threads=n_threads)
     return sparse.walk(step, set_apart(step, is_hub, is_busy, n_sharers=1), plan)
@@ -48,6 +51,15 @@ def graphs_with_hubs(draw):
 STAR = np.zeros((9, 9), dtype=int)
 STAR[0, 1:] = STAR[1:, 0] = 1
 EVERY, NO = np.ones(9, dtype=bool), np.zeros(9, dtype=bool)
+
+
+def test_graphs_of_billions_of_edges_have_longer_places():
+    found, expected = (
+        walk(STAR, EVERY, NO, n_neighbors=4, n_steps=2, places=places)
+        for places in (np.int64, np.int32)
+    )
+    np.testing.assert_array_equal(found[0], expected[0])
+    np.testing.assert_array_equal(found[1], expected[1])
 
 
 @pytest.mark.parametrize("ties", ["index", "random", "positions"])

@@ -89,7 +89,7 @@ def set_apart(
         most_likely = np.maximum.reduceat(step.data, step.indptr[:-1])
         kept = np.repeat(is_busy, degree)
         indptr = np.concatenate([[0], np.cumsum(np.where(is_busy, degree, 0))])
-        from_busy = (step.data[kept], step.indices[kept], indptr)
+        from_busy = (step.data[kept], step.indices[kept], indptr.astype(step.indptr.dtype))
         columns = sp.csr_array(sp.csr_array(from_busy, shape=step.shape).T)
     from_busy = columns.indptr, columns.indices, columns.data
     return Hubs(is_hub, _groups(step, is_hub, n_sharers), is_busy, most_likely, from_busy)
