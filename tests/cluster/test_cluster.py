@@ -1,14 +1,7 @@
 """What the workers of a dask cluster do is what threads do, whoever dies meanwhile."""
 
-import gc
 import os
-import pickle
-import resource
-import signal
-import tempfile
-import time
 from concurrent.futures import CancelledError
-from contextlib import contextmanager
 
 import dask.array as da
 import numpy as np
@@ -17,38 +10,8 @@ import scipy.sparse as sp
 
 from walkconv import correlation_graph, grid_graph, select_neighbors
 from walkconv._cluster import Spread, check_client
-from walkconv._mapped import pack
 
 pytestmark = pytest.mark.slow
-
-
-@contextmanager
-def two_workers():
-    from distributed import Client, LocalCluster
-
-    settings = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
-    with LocalCluster(processes=True, **settings) as cluster, Client(cluster) as client:
-        yield client
-
-
-@pytest.fixture(scope="module")
-def client():
-    with two_workers() as client:
-        yield client
-
-
-@pytest.fixture
-def mortals():
-    """A cluster of its own for a test that kills workers: dask may give up those that died.
-
-    Both would be restarted now: while they start they would not.
-    """
-    with two_workers() as client:
-        patience = time.monotonic() + 60
-        while any(nanny.status.name != "running" for nanny in client.cluster.workers.values()):
-            assert time.monotonic() < patience
-            time.sleep(0.05)
-        yield client
 
 
 @pytest.fixture(params=["sent", "mapped"])
@@ -132,43 +95,11 @@ def count_scattered(client, monkeypatch):
     return counted
 
 
-def killer(pids):
-    """Return a function that kills these processes and its own, which comes last.
-
-    Being local it is sent to the workers as code: they cannot import this file.
-    """
-
-    def kill():
-        for pid in [*(set(pids) - {os.getpid()}), os.getpid()]:
-            os.kill(pid, signal.SIGKILL)
-
-    return kill
-
-
-def die_once(client, monkeypatch, marker, others=()):
-    """Let the third task that starts kill its worker, and others: the rest is for their heirs.
-
-    The file `marker` is there afterwards.
-    """
-    kill, submit, started = killer(others), client.submit, marker.with_suffix(".started")
-
-    def perhaps_die(work, *arguments):
-        with started.open("a") as file:
-            file.write(".")
-        if started.stat().st_size >= 3 and not marker.exists():
-            marker.touch()
-            kill()
-        return work(*arguments)
-
-    def submit_it(*arguments, **settings):
-        return submit(perhaps_die, *arguments, **settings)
-
-    monkeypatch.setattr(client, "submit", submit_it)
-
-
 @pytest.mark.parametrize("n_victims", [1, 2])
 @pytest.mark.usefixtures("way")
-def test_neighbors_survive_the_death_of_workers(mortals, crowd, tmp_path, monkeypatch, n_victims):
+def test_neighbors_survive_the_death_of_workers(
+    mortals, crowd, die_once, tmp_path, monkeypatch, n_victims
+):
     settings = {"n_neighbors": 9, "n_steps": 3, "block_size": 100}
     expected = select_neighbors(crowd, **settings)
     pids = set(mortals.run(os.getpid).values())
@@ -227,7 +158,9 @@ def test_workers_find_the_same_without_screening_and_in_one_group(client, table,
 
 @pytest.mark.filterwarnings("ignore:3 constant column")
 @pytest.mark.parametrize("form", ["array", "lazy"])
-def test_correlations_survive_the_death_of_all_workers(mortals, table, form, tmp_path, monkeypatch):
+def test_correlations_survive_the_death_of_all_workers(
+    mortals, table, form, die_once, tmp_path, monkeypatch
+):
     expected = correlation_graph(table, n_edges=3, tile_size=16)
     die_once(mortals, monkeypatch, tmp_path / "died", mortals.run(os.getpid).values())
     X = FORMS[form](table, mortals)
@@ -268,103 +201,6 @@ def test_what_cannot_be_sent_is_sent_again(client, monkeypatch):
     monkeypatch.setattr(client, "scatter", fail_first)
     assert list(Spread(client, 3).done(max, [5])) == [(5, 5)]
     assert not failures
-
-
-@pytest.fixture
-def files(tmp_path, monkeypatch):
-    """The folder for temporary files, which is empty."""
-    folder = tmp_path / "files"
-    folder.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(folder))
-    return folder
-
-
-THREES = np.full(2**18, 3.0)
-
-
-def larger():
-    """Return work for the workers; being local it is sent as code: they cannot import this file."""
-    return lambda content, item: content + item
-
-
-def assert_larger(results):
-    results = list(results)
-    assert sorted(item for item, _ in results) == list(range(9))
-    for item, result in results:
-        np.testing.assert_array_equal(result, np.full(2**18, 3.0 + item))
-
-
-def assert_nothing_is_left(client, files):
-    patience = time.monotonic() + 20  # dask lets go a little later
-    while (left := [*files.iterdir(), *client.futures]) and time.monotonic() < patience:
-        gc.collect()
-        time.sleep(0.05)
-    assert not left
-
-
-def test_large_arrays_go_by_files_that_are_gone_afterwards(client, files, monkeypatch):
-    parcels, scatter = [], client.scatter
-
-    def look_and_send(data, **settings):
-        parcels.extend(map(pickle.dumps, data))
-        return scatter(data, **settings)
-
-    monkeypatch.setattr(client, "scatter", look_and_send)
-    spread = Spread(client, THREES)
-    assert_larger(spread.done(larger(), range(9)))
-    (folder,) = files.iterdir()
-    assert len(list(folder.iterdir())) == 1  # the content: results are read once
-    assert [len(parcel) < 1000 for parcel in parcels] == [True]
-    del spread
-    assert_nothing_is_left(client, files)
-
-
-def test_workers_that_cannot_read_the_file_are_sent_its_content(client, files, monkeypatch):
-    def pack_and_hide(thing, folder):
-        mapped = pack(thing, folder)
-        mapped.path.rename(folder / "elsewhere")
-        return mapped
-
-    monkeypatch.setattr("walkconv._cluster.pack", pack_and_hide)
-    assert_larger(Spread(client, THREES).done(larger(), range(9)))
-    assert_nothing_is_left(client, files)
-
-
-def test_without_room_for_a_file_the_content_is_sent(client, files):
-    spread = Spread(client, THREES)
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (2**20, limits[1]))
-    try:
-        assert_larger(spread.done(larger(), range(9)))
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    assert [list(folder.iterdir()) for folder in files.iterdir()] == [[]]  # not half a file either
-
-
-def test_without_a_folder_for_files_the_content_is_sent(client, files):
-    files.rmdir()
-    assert_larger(Spread(client, THREES).done(larger(), range(9)))
-
-
-def test_answers_in_files_survive_the_death_of_all_workers(mortals, files, monkeypatch, tmp_path):
-    die_once(mortals, monkeypatch, tmp_path / "died", mortals.run(os.getpid).values())
-    assert_larger(Spread(mortals, THREES).done(larger(), range(9)))
-    assert (tmp_path / "died").exists()
-    assert_nothing_is_left(mortals, files)
-
-
-def test_work_that_fails_or_is_abandoned_leaves_nothing(client, files):
-    def fail(content, item):
-        raise ArithmeticError
-
-    with pytest.raises(ArithmeticError):
-        list(Spread(client, THREES).done(fail, range(9)))
-    assert_nothing_is_left(client, files)
-    done = Spread(client, THREES).done(larger(), range(9))
-    next(done)
-    done.close()
-    del done
-    assert_nothing_is_left(client, files)
 
 
 def test_an_error_of_a_worker_is_the_caller_s(client):
