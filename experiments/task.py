@@ -15,6 +15,7 @@ import torch
 
 from benchmarks.machine import provenance
 from experiments.averages import AVERAGED
+from experiments.choice import choose, without_among
 from experiments.data import Data
 from experiments.fitted import Run
 from experiments.methods import METHODS, prepare
@@ -86,6 +87,8 @@ def run_task(task: Task, n_threads: int) -> dict[str, Any]:
     }
     if len(runs) > 1:
         record["scores"] = [run["score"] for run in runs]  # fold by fold
+        if first["chosen"]:
+            record["chosen"] = [run["chosen"] for run in runs]
     else:
         record |= {"n_columns": data.X_train.shape[1], "history": first["history"]}
     if task.row.table in AVERAGED:
@@ -104,7 +107,9 @@ def _run_split(task: Task, data: Data, number: int) -> dict[str, Any]:
     started, started_core = time.perf_counter(), time.process_time()
     data, settings = prepare(data, task.settings)
     run = Run(task.seed, checkpoint, watches_test=task.protocol == "paper")
-    fitted = METHODS[task.row.method](data, settings, run)
+    fit = METHODS[task.row.method]
+    chosen = choose(fit, data, settings, task.seed)
+    fitted = fit(data, without_among(settings) | chosen, run)
     # A training that was continued has spent more than this process knows of.
     history = fitted.history
     seconds = max(time.perf_counter() - started, sum(e["seconds"] for e in history))
@@ -119,6 +124,7 @@ def _run_split(task: Task, data: Data, number: int) -> dict[str, Any]:
         "n_parameters": fitted.n_parameters,
         "history": history,
         "prediction": prediction,
+        "chosen": chosen,
     }
 
 

@@ -1,0 +1,46 @@
+"""Settings chosen inside the training rows of a run, before anything is tested."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import ParameterGrid, StratifiedKFold
+
+from experiments.data import Data
+from experiments.fitted import Fitted, Run
+
+N_INNER_FOLDS = 5
+
+Method = Callable[[Data, dict[str, Any], Run], Fitted]
+
+
+def choose(fit: Method, data: Data, settings: dict[str, Any], seed: int) -> dict[str, Any]:
+    """Return those settings under `among` that cross-validation prefers: {} where there are none.
+
+    `among` is a grid as scikit-learn takes it, lists of values by name, or a list of such. Scored
+    are training rows that were held back, by networks of one member; higher must be better. The
+    first of equals wins.
+    """
+    if "among" not in settings:
+        return {}
+    candidates = list(ParameterGrid(settings["among"]))
+    splits = list(_inner_splits(data, seed))
+    scores = []
+    for candidate in candidates:
+        tried = without_among(settings) | candidate | {"n_members": 1}
+        fitted = [(split, fit(split, tried, Run(seed))) for split in splits]
+        scores.append(np.mean([split.score(f.predict(split.X_test)) for split, f in fitted]))
+    return candidates[int(np.argmax(scores))]
+
+
+def without_among(settings: dict[str, Any]) -> dict[str, Any]:
+    """Return what the method itself is told."""
+    return {name: value for name, value in settings.items() if name != "among"}
+
+
+def _inner_splits(data: Data, seed: int) -> Iterator[Data]:
+    X, y = data.X_train, data.y_train
+    folds = StratifiedKFold(N_INNER_FOLDS, shuffle=True, random_state=seed)
+    for kept, held in folds.split(y, y):
+        yield replace(data, X_train=X[kept], y_train=y[kept], X_test=X[held], y_test=y[held])

@@ -1,0 +1,74 @@
+"""Settings chosen inside the training rows."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from experiments.choice import choose
+from experiments.data import Data, accuracy
+from experiments.fitted import Fitted
+from experiments.folds import load_folds
+from experiments.rows import Row
+from experiments.task import Task, run_task
+
+GRID = {"guess": [0, 1], "steps": [3]}
+
+
+@pytest.fixture
+def data():
+    y = np.array([0] * 10 + [1] * 20)
+    X = np.arange(30.0)[:, None]
+    return Data(X, y, X, 1 - y, "classification", measure=accuracy)
+
+
+def guess(data, settings, run):
+    """Predict one class for all."""
+    assert "among" not in settings
+    return Fitted(lambda X: np.full(len(X), settings["guess"]))
+
+
+def test_the_training_rows_decide_and_not_the_test_rows(data):
+    assert choose(guess, data, {"among": GRID}, 0) == {"guess": 1, "steps": 3}
+    turned = replace(data, y_train=1 - data.y_train)
+    assert choose(guess, turned, {"among": GRID}, 0) == {"guess": 0, "steps": 3}
+
+
+def test_every_training_row_is_held_back_once_and_no_test_row_is_seen(data):
+    held = []
+
+    def look(part, settings, run):
+        assert not set(part.X_train.ravel()) & set(part.X_test.ravel())
+        held.extend(part.X_test.ravel())
+        return guess(part, settings, run)
+
+    without_test = replace(data, X_test=data.X_test[:0], y_test=data.y_test[:0])
+    choose(look, without_test, {"among": {"guess": [0]}}, 0)
+    assert sorted(held) == list(data.X_train.ravel())
+
+
+def test_a_grid_may_come_in_parts_and_one_member_is_enough_to_choose(data):
+    seen = []
+
+    def look(part, settings, run):
+        seen.append((settings["guess"], settings["n_members"]))
+        return guess(part, settings, run)
+
+    choose(look, data, {"n_members": 5, "among": [{"guess": [0]}, {"guess": [1]}]}, 0)
+    assert set(seen) == {(0, 1), (1, 1)}
+
+
+def test_without_candidates_nothing_is_chosen(data):
+    assert choose(guess, data, {"guess": 0}, 0) == {}
+
+
+def test_what_each_fold_chose_is_in_its_record(results):
+    network = {"architecture": "G-FC4", "max_iter": 1, "among": {"readout": ["sum", "mean"]}}
+    row = Row("mutag", "chosen", "chosen", settings={"sound": network}, seeds={"sound": (0,)})
+    run_task(Task(row, "sound", 0, is_smoke=True), 1)
+    folds = load_folds("MUTAG", seed=0, is_smoke=True)
+    record = run_task(Task(row, "sound", 0, is_smoke=True), 1)
+    assert len(record["chosen"]) == len(folds)
+    assert {each["readout"] for each in record["chosen"]} <= {"sum", "mean"}
+    assert json.loads(json.dumps(record["chosen"])) == record["chosen"]
