@@ -97,11 +97,13 @@ def set_apart(
 
 def _groups(step: sp.csr_array, is_hub: np.ndarray, n_sharers: int) -> np.ndarray:
     """Return the group of each row (n_nodes,), from 1 on; 0 where fewer than `n_sharers` share."""
-    if not is_hub.any():
-        return np.zeros(len(is_hub), dtype=np.int64)
-    marks = _marks(step.indptr, step.indices, step.data, is_hub)
-    _, group, size = np.unique(marks, return_inverse=True, return_counts=True)
-    return np.where((marks > 0) & (size[group] >= n_sharers), group + 1, 0)
+    group = np.zeros(len(is_hub), dtype=np.int64)
+    if is_hub.any():
+        marks = _marks(step.indptr, step.indices, step.data, is_hub)
+        meeting = np.flatnonzero(marks)
+        _, kind, size = np.unique(marks[meeting], return_inverse=True, return_counts=True)
+        group[meeting] = np.where(size[kind] >= n_sharers, kind + 1, 0)
+    return group
 
 
 def _n_edges(step: sp.csr_array, n_steps: int, is_hub: np.ndarray, is_busy: np.ndarray) -> float:
@@ -120,8 +122,9 @@ def _n_edges(step: sp.csr_array, n_steps: int, is_hub: np.ndarray, is_busy: np.n
         shared = np.minimum(degree + ahead(shared), k * step.nnz)
         own = np.minimum(degree + ahead(own), k * step.nnz)
     group = _groups(step, is_hub, SHARERS)
-    firsts = np.unique(group, return_index=True)[1]
-    shared = ahead(np.where(is_hub, shared, 0.0))[firsts[group[firsts] > 0]]
+    sharing = np.flatnonzero(group)
+    firsts = sharing[np.unique(group[sharing], return_index=True)[1]]
+    shared = ahead(np.where(is_hub, shared, 0.0))[firsts]
     own = np.where(group > 0, ahead(np.where(is_hub, 0.0, own)), ahead(own))
     most = n_steps * step.nnz
     return float(np.minimum(shared, most).sum() + np.minimum(own, most).sum())

@@ -22,6 +22,9 @@ LISTED = 5
 SLACK = 1e-8
 """Candidates are a little below the last slot too: more than ties that chain, as a rule, reach."""
 
+unsigned = np.uint64
+"""Of a place that may be negative, numba asks every time whether it counts from the end."""
+
 BY_INDEX, BY_CHANCE, BY_DISPLACEMENT = 0, 1, 2
 
 
@@ -50,8 +53,8 @@ def walk_rows(step, hubs, tallies, rows, n_steps, rule, index, best):
     hubs : tuple
         The fields of `Hubs`.
     tallies : tuple
-        Four tallies, empty before and after: amounts (n_nodes,) of 0, and place (n_nodes,) for a
-        list of the nodes whose amount is not 0. The last may have length 0 if no row shares.
+        Four tallies, empty before and after: amounts (n_nodes,) of 0, and place (n_nodes + 1,) for
+        a list of the nodes whose amount is not 0. The last may be of no nodes if no row shares.
     rows : array of shape (n_rows,)
         Where to start from; rows with the same hubs should follow each other.
     n_steps : int
@@ -139,10 +142,14 @@ def _walk_from(nodes, chance, step, n_steps, is_busy, here, there, visits):
 def _first_step(row, step, is_hub, is_sharing, here):
     """Step to the nodes whose visits are not shared; return how many they are."""
     indptr, indices, probability = step
+    chance, nodes = here
     n_here = 0
     for edge in range(indptr[row], indptr[row + 1]):
-        if not (is_sharing and is_hub[indices[edge]]):
-            n_here = _put(indices[edge], probability[edge], here, n_here)
+        node = indices[edge]
+        if probability[edge] > 0 and not (is_sharing and is_hub[node]):
+            chance[node] = probability[edge]
+            nodes[n_here] = node
+            n_here += 1
     return n_here
 
 
@@ -179,22 +186,21 @@ def _move(step, chance, nodes, tally, n_tally):
     for node in nodes:
         chance_here = chance[node]
         chance[node] = 0.0
-        for edge in range(indptr[node], indptr[node + 1]):
+        for edge in range(unsigned(indptr[node]), unsigned(indptr[node + 1])):
             amount = chance_here * probability[edge]
-            if amount > 0:
-                there = indices[edge]
-                if amounts[there] == 0:
-                    tallied[n_tally] = there
-                    n_tally += 1
-                amounts[there] += amount
+            there = unsigned(indices[edge])
+            before = amounts[there]
+            tallied[unsigned(n_tally)] = there  # stays if it is new: a jump would be guessed wrong
+            n_tally += (before == 0) & (amount > 0)
+            amounts[there] = before + amount
     return n_tally
 
 
 @compiled
 def _clear(tally, n_tally):
     amounts, nodes = tally
-    for node in nodes[:n_tally]:
-        amounts[node] = 0.0
+    for place in range(n_tally):
+        amounts[unsigned(nodes[place])] = 0.0
 
 
 @compiled
@@ -212,11 +218,12 @@ def _add(more, n_more, tally, n_tally):
     """Add a tally to another; return how many nodes this has then."""
     amounts, nodes = tally
     more_amounts, more_nodes = more
-    for node in more_nodes[:n_more]:
-        if amounts[node] == 0:
-            nodes[n_tally] = node
-            n_tally += 1
-        amounts[node] += more_amounts[node]
+    for place in range(n_more):
+        node = unsigned(more_nodes[place])
+        before = amounts[node]
+        nodes[unsigned(n_tally)] = node
+        n_tally += before == 0
+        amounts[node] = before + more_amounts[node]
     return n_tally
 
 
@@ -226,9 +233,10 @@ def _most(tally, n_tally, n_wanted):
     amounts, nodes = tally[0], tally[1][:n_tally]
     enough = 0.0
     if n_tally > n_wanted:
-        top = np.zeros(n_wanted)
+        held, top = np.empty(n_wanted, dtype=nodes.dtype), np.zeros(n_wanted)
         for node in nodes:
-            _keep(amounts[node], top)
+            if amounts[node] > top[0]:
+                _sink(node, amounts[node], n_wanted, held, top)
         enough = top[0] * (1.0 - SLACK)
     n_most = 0
     for node in nodes:
@@ -270,19 +278,20 @@ def _rank_best(row, own, n_own, common, pending, slack, rule, room, out):
     bound, waiting, from_busy = pending
     index, best = out
     n_neighbors = len(index)
-    top = np.zeros(n_neighbors)
+    best[:] = 0.0
     for place in range(n_own):
         node = visited[place]
         value[place] = visits[node] + (scale * shared[node] if scale > 0 else 0.0)
-        _keep(value[place], top)
+        if value[place] > best[0]:
+            _sink(node, value[place], n_neighbors, index, best)
     n_new = 0
     for node in listed:
-        if n_new == n_neighbors:
+        if n_new == n_neighbors or scale * shared[node] <= best[0]:
             break
         if visits[node] == 0:
-            _keep(scale * shared[node], top)
+            _sink(node, scale * shared[node], n_neighbors, index, best)
             n_new += 1
-    enough = top[0] * (1.0 - slack)
+    enough = best[0] * (1.0 - slack)
     elsewhere = scale * unlisted + bound
     if elsewhere > 0 and elsewhere >= enough:
         return False
@@ -310,20 +319,18 @@ def _rank_best(row, own, n_own, common, pending, slack, rule, room, out):
 
 
 @compiled
-def _keep(value, top):
-    """Put a value into a heap of the largest so far, the least of which stands first."""
-    if value <= top[0]:
-        return
+def _sink(node, value, n_held, nodes, values):
+    """Put a node in the place of the first of a heap, whose least value stands first."""
     place = 0
     child = 1
-    while child < len(top):
-        if child + 1 < len(top) and top[child + 1] < top[child]:
+    while child < n_held:
+        if child + 1 < n_held and values[child + 1] < values[child]:
             child += 1
-        if top[child] >= value:
+        if values[child] >= value:
             break
-        top[place] = top[child]
+        nodes[place], values[place] = nodes[child], values[child]
         place, child = child, 2 * child + 1
-    top[place] = value
+    nodes[place], values[place] = node, value
 
 
 @compiled
@@ -344,36 +351,39 @@ def rank_row(node, candidates, visits, rule, index, best_visits):
     n_neighbors = len(index)
     index[:] = -1
     best_visits[:] = 0.0
-    low, high = _last_tie(visits, n_neighbors)
-    above = np.flatnonzero((visits > high) & (visits >= REACHED))
-    above = above[np.argsort(-visits[above])]
+    for place in range(len(visits)):
+        if visits[place] > best_visits[0] and visits[place] >= REACHED:
+            _sink(candidates[place], visits[place], n_neighbors, index, best_visits)
+    low, high = _last_tie(visits, best_visits[0])
+    _sort(index, best_visits)
     n_filled = 0
-    tie_start = 0
-    for place in range(len(above)):
-        if place > 0 and visits[above[place]] < visits[above[place - 1]] * (1.0 - TIE):
-            tie_start = n_filled
-        slot = _slot(candidates[above[place]], node, rule, index, tie_start, n_filled)
-        n_filled = _insert(candidates, visits, above[place], slot, n_filled, index, best_visits)
+    while n_filled < n_neighbors and best_visits[n_filled] > high:
+        n_filled += 1
+    index[n_filled:] = -1
+    best_visits[n_filled:] = 0.0
+    _order_ties(node, rule, n_filled, index, best_visits)
     tie_start = n_filled
     for place in range(len(visits)):
         if low <= visits[place] <= high:
-            slot = _slot(candidates[place], node, rule, index, tie_start, n_filled)
-            n_filled = _insert(candidates, visits, place, slot, n_filled, index, best_visits)
+            candidate = candidates[place]
+            slot = n_filled
+            while slot > tie_start and _comes_before(candidate, index[slot - 1], node, rule):
+                slot -= 1
+            if slot < n_neighbors:
+                n_filled = min(n_filled + 1, n_neighbors)
+                _insert(candidate, visits[place], slot, n_filled, index, best_visits)
     return low
 
 
 @compiled
-def _last_tie(visits, n_neighbors):
-    """Return the least and the most visits of the tie that the last slot belongs to.
+def _last_tie(visits, last):
+    """Return the least and the most visits of the tie that the last slot, with `last`, belongs to.
 
-    It may be large, as all leaves of a star are, so it is never sorted. Where every candidate has
-    a slot there is no such tie, and the bounds hold nothing.
+    It may be large, as all leaves of a star are, so it is never sorted. Where slots stay empty
+    there is no such tie, and the bounds hold nothing.
     """
-    if len(visits) <= n_neighbors:
-        return 0.0, -1.0
-    low = np.partition(visits, len(visits) - n_neighbors)[len(visits) - n_neighbors]
-    high = low
-    grows = True
+    low = high = last
+    grows = last > 0
     while grows:
         lower, higher = low, high
         for value in visits:
@@ -387,26 +397,38 @@ def _last_tie(visits, n_neighbors):
 
 
 @compiled
-def _slot(candidate, node, rule, index, tie_start, n_filled):
-    """Return where a candidate belongs in its tie, which stands in slots tie_start to n_filled."""
-    slot = n_filled
-    while slot > tie_start and _comes_before(candidate, index[slot - 1], node, rule):
-        slot -= 1
-    return slot
+def _sort(nodes, values):
+    """Sort a heap: the largest value comes first."""
+    for last in range(len(values) - 1, 0, -1):
+        node, value = nodes[last], values[last]
+        nodes[last], values[last] = nodes[0], values[0]
+        _sink(node, value, last, nodes, values)
 
 
 @compiled
-def _insert(candidates, visits, place, slot, n_filled, index, best_visits):
-    """Put a candidate into its slot, moving later ones on; return how many slots are filled."""
-    if slot == len(index):
-        return n_filled
-    n_filled = min(n_filled + 1, len(index))
+def _order_ties(node, rule, n_filled, index, best_visits):
+    """Bring the ties of nodes in descending order of visits into the order of the rule."""
+    tie_start = 0
+    before = 0.0
+    for place in range(n_filled):
+        candidate, value = index[place], best_visits[place]
+        if value < before * (1.0 - TIE):
+            tie_start = place
+        before = value
+        slot = place
+        while slot > tie_start and _comes_before(candidate, index[slot - 1], node, rule):
+            slot -= 1
+        _insert(candidate, value, slot, place + 1, index, best_visits)
+
+
+@compiled
+def _insert(candidate, value, slot, n_filled, index, best_visits):
+    """Put a candidate into its slot, moving later ones on; `n_filled` slots are filled then."""
     for later in range(n_filled - 1, slot, -1):
         index[later] = index[later - 1]
         best_visits[later] = best_visits[later - 1]
-    index[slot] = candidates[place]
-    best_visits[slot] = visits[place]
-    return n_filled
+    index[slot] = candidate
+    best_visits[slot] = value
 
 
 @compiled

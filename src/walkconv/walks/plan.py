@@ -16,7 +16,7 @@ from walkconv.walks.ties import TieRule
 BLOCKS_PER_THREAD = 32
 TASKS_PER_THREAD = 16
 """On a cluster, where to hand one out and to collect it takes about 15 ms."""
-FEWEST_ROWS = 64
+FEWEST_ROWS = 256
 """Smaller blocks cost more to hand out than to do."""
 MOST_ROWS = 2**18
 """Larger ones cost memory, and more work when a process dies."""

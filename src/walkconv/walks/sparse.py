@@ -34,16 +34,16 @@ def _walk_block(
     step: sp.csr_array, hubs: Hubs, plan: Plan, own: _Own, rows: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     if not hasattr(own, "tallies"):
-        lengths = [step.shape[0]] * 3 + [step.shape[0] if hubs.group.any() else 0]
-        own.tallies = tuple(_empty_tally(length, step.indices.dtype) for length in lengths)
+        n_nodes = [step.shape[0]] * 3 + [step.shape[0] if hubs.group.any() else 0]
+        own.tallies = tuple(_empty_tally(n, step.indices.dtype) for n in n_nodes)
     index, visits = plan.empty(len(rows))
     matrix = (step.indptr, step.indices, step.data)
     walk_rows(matrix, hubs.fields, own.tallies, rows, plan.n_steps, plan.tie_fields, index, visits)
     return index, visits
 
 
-def _empty_tally(length: int, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
+def _empty_tally(n_nodes: int, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
     """Return amounts of 0 and a list, both of numpy's memory: it has large pages, numba's not."""
-    amounts = np.empty(length)
+    amounts = np.empty(n_nodes)
     amounts.fill(0.0)
-    return amounts, np.empty(length, dtype=dtype)
+    return amounts, np.empty(n_nodes + 1, dtype=dtype)
