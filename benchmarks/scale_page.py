@@ -57,8 +57,8 @@ def _selection(rows: list[dict]) -> list[str]:
         "## Neighbours of real graphs, p = 10",
         "`select_neighbors` of the whole graph on all cores, beside sparse products of blocks of "
         "256 rows and a partition of each row, on one core as scipy has it; medians of at least 3 "
-        "turns. Scipy was timed on a random sample of the rows and its time scaled to all; on these rows "
-        "the neighbours were compared, index for index, ties included.",
+        "turns. Scipy was timed on a random sample of the rows and its time scaled to all; on "
+        "these rows the neighbours were compared, index for index, ties included.",
         table([*header, "rows timed", "speed-up", "same"], lines),
     ]
 

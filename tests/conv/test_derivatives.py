@@ -6,7 +6,6 @@ from torch.autograd import gradcheck, gradgradcheck
 
 from walkconv import graph_conv
 from walkconv.conv.definition import define_graph_conv
-from walkconv.conv.operator import convolve
 
 
 @pytest.mark.parametrize("per_sample", [False, True])
@@ -20,7 +19,8 @@ def test_gradcheck(problem, each_engine, per_sample, scaled):
 @pytest.mark.parametrize("per_sample", [False, True])
 @pytest.mark.parametrize("biased", [False, True])
 def test_opcheck(problem, per_sample, biased):
-    torch.library.opcheck(convolve, problem(per_sample=per_sample, biased=biased, scaled=True))
+    arguments = problem(per_sample=per_sample, biased=biased, scaled=True)
+    torch.library.opcheck(torch.ops.walkconv.graph_conv.default, arguments)
 
 
 @pytest.mark.parametrize("per_sample", [False, True])

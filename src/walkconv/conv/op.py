@@ -57,7 +57,7 @@ def graph_conv(
             [100.]])
     """
     _check_tensors(x, weight, bias)
-    if torch.is_autocast_enabled(x.device.type):
+    if not x.is_meta and torch.is_autocast_enabled(x.device.type):
         with torch.autocast(x.device.type, enabled=False):
             return graph_conv(x.to(weight.dtype), index, weight, bias, scale)
     index, scale = _as_tables(x, index, scale)

@@ -1,8 +1,11 @@
 """The convolution as an operator of torch: dispatch, autograd, vmap and compile around an engine.
 
 It is registered with `torch.library.Library` and an `autograd.Function` rather than as a
-`custom_op`, whose wrappers cost as much time as a small convolution.
+`custom_op`, whose wrappers cost as much time as a small convolution. Plain calls go past torch's
+dispatcher, which costs half as much.
 """
+
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
@@ -10,6 +13,7 @@ from torch import Tensor
 from walkconv.conv.definition import define_graph_conv
 from walkconv.conv.engines import engine_for
 from walkconv.conv.one_by_one import one_by_one
+from walkconv.conv.plain import is_plain
 
 _LIBRARY = torch.library.Library("walkconv", "FRAGMENT")
 _TABLES = "Tensor x, Tensor index, Tensor weight"
@@ -22,9 +26,17 @@ _LIBRARY.define(
     "bool wants_x, bool wants_weight, bool wants_bias) -> (Tensor, Tensor, Tensor)",
     tags=(torch.Tag.pt2_compliant_tag,),
 )
-convolve = torch.ops.walkconv.graph_conv.default
-"""``(x, index, weight, bias, scale) -> out`` for checked arguments and one axis of samples."""
-_differentiate = torch.ops.walkconv.graph_conv_backward.default
+_dispatch_forward = torch.ops.walkconv.graph_conv.default
+_dispatch_backward = torch.ops.walkconv.graph_conv_backward.default
+
+
+def convolve(
+    x: Tensor, index: Tensor, weight: Tensor, bias: Tensor | None, scale: Tensor | None
+) -> Tensor:
+    """Return ``out`` (M, N, c_out) for checked arguments and one axis of samples."""
+    if is_plain(x, index, weight, bias, scale):
+        return _record(x, index, weight, bias, scale, _forward)
+    return _dispatch_forward(x, index, weight, bias, scale)
 
 
 def _check_range(index: Tensor, n_in: int) -> None:
@@ -78,22 +90,27 @@ class _Recorded(torch.autograd.Function):
     """The convolution, recorded for its gradient."""
 
     @staticmethod
-    def forward(ctx, x, index, weight, bias, scale):
+    def forward(ctx, x, index, weight, bias, scale, compute):
         ctx.save_for_backward(x, index, weight, scale)
-        return _below_autograd(x, index, weight, bias, scale)
+        ctx.is_plain = compute is _forward
+        return compute(x, index, weight, bias, scale)
 
     @staticmethod
     def backward(ctx, *grads):  # pyright: ignore[reportIncompatibleMethodOverride]
         x, index, weight, scale = ctx.saved_tensors
-        wants_x, _, wants_weight, wants_bias, _ = ctx.needs_input_grad
+        wants_x, _, wants_weight, wants_bias, *_ = ctx.needs_input_grad
         wanted = wants_x, wants_weight, wants_bias
-        is_recorded = torch.is_grad_enabled()  # for derivatives of a higher order
-        differentiate = _differentiate_recorded if is_recorded else _differentiate
+        if torch.is_grad_enabled():  # for derivatives of a higher order
+            differentiate = _differentiate_recorded
+        elif ctx.is_plain and is_plain(grads[0]):
+            differentiate = _backward
+        else:
+            differentiate = _dispatch_backward
         found = differentiate(grads[0], x, index, weight, scale, *wanted)
         grad_x, grad_weight, grad_bias = (
             g if is_wanted else None for g, is_wanted in zip(found, wanted, strict=True)
         )
-        return grad_x, None, grad_weight, grad_bias, None
+        return grad_x, None, grad_weight, grad_bias, None, None
 
 
 def _differentiate_recorded(
@@ -109,15 +126,23 @@ def _differentiate_recorded(
 
 def _below_autograd(*arguments: Tensor | None) -> Tensor:
     with torch._C._AutoDispatchBelowAutograd():
-        return convolve(*arguments)
+        return _dispatch_forward(*arguments)
 
 
 def _record(
-    x: Tensor, index: Tensor, weight: Tensor, bias: Tensor | None, scale: Tensor | None
+    x: Tensor,
+    index: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    scale: Tensor | None,
+    compute: Callable[..., Tensor] = _below_autograd,
 ) -> Tensor:
-    needs_grad = any(t is not None and t.requires_grad for t in (x, weight, bias))
-    run = _Recorded.apply if needs_grad and torch.is_grad_enabled() else _below_autograd
-    return run(x, index, weight, bias, scale)
+    needs_grad = (
+        x.requires_grad or weight.requires_grad or (bias is not None and bias.requires_grad)
+    )
+    if needs_grad and torch.is_grad_enabled():
+        return _Recorded.apply(x, index, weight, bias, scale, compute)
+    return compute(x, index, weight, bias, scale)
 
 
 _LIBRARY.impl("graph_conv", _record, "Autograd")
@@ -140,13 +165,13 @@ def _(grad, x, index, weight, scale, *wanted):
 def _map_forward(info, in_dims, x, index, weight, bias, scale):
     if in_dims[0] is not None and in_dims[1:] == (None,) * 4 and index.ndim == 2:
         moved = x.movedim(in_dims[0], 0)  # (batch, M, n_in, c_in)
-        out = convolve(moved.flatten(0, 1), index, weight, bias, scale)
+        out = _dispatch_forward(moved.flatten(0, 1), index, weight, bias, scale)
         return out.unflatten(0, moved.shape[:2]), 0
-    return one_by_one(convolve, info.batch_size, in_dims, (x, index, weight, bias, scale))
+    return one_by_one(_dispatch_forward, info.batch_size, in_dims, (x, index, weight, bias, scale))
 
 
 def _map_backward(info, in_dims, *arguments):
-    return one_by_one(_differentiate, info.batch_size, in_dims, arguments)
+    return one_by_one(_dispatch_backward, info.batch_size, in_dims, arguments)
 
 
 torch.library.register_vmap("walkconv::graph_conv", _map_forward, lib=_LIBRARY)
