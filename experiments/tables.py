@@ -5,6 +5,7 @@ functions listed in `WORDS`. `python -m experiments.tables` writes the page.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from statistics import mean, stdev
@@ -83,6 +84,17 @@ def orders(*pairs: str) -> str:
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
+def chosen(name: str, key: str) -> str:
+    """Return what the folds of a row chose, and how many of them each."""
+    records = read_records(_row(name, key), "sound")
+    folds = [tuple(fold.items()) for record in records for fold in record["chosen"]]
+    counted = [
+        f"{', '.join(_setting(*each) for each in choice)} in {n_folds}"
+        for choice, n_folds in Counter(folds).most_common()
+    ]
+    return "; ".join(counted) or "(not run yet)"
+
+
 def machines(name: str) -> str:
     """Return where and with what the records of a table were made, one line for each kind."""
     kinds = set()
@@ -109,6 +121,7 @@ WORDS = {
     "change": change,
     "twins": twins,
     "orders": orders,
+    "chosen": chosen,
     "machines": machines,
     "hours": hours,
 }
@@ -116,6 +129,11 @@ WORDS = {
 
 def _row(name: str, key: str) -> Row:
     return next(row for row in read_rows(name) if row.key == key)
+
+
+def _setting(name: str, value: Any) -> str:
+    symbol = {"n_neighbors": "p", "n_steps": "k"}.get(name)
+    return f"`{value}`" if symbol is None else f"{symbol} = {value}"
 
 
 def _digits(row: Row) -> int:

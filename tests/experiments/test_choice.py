@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from experiments import tables
 from experiments.choice import choose
 from experiments.data import Data, accuracy
 from experiments.fitted import Fitted
@@ -71,3 +72,10 @@ def test_what_each_fold_chose_is_in_its_record(results):
     chosen = json.loads(path.read_text())["chosen"]
     assert len(chosen) == SMOKE_FOLDS
     assert {each["readout"] for each in chosen} <= {"sum", "mean"}
+
+
+def test_the_page_counts_what_was_chosen(monkeypatch):
+    walk, other = {"readout": "sum", "n_steps": 1}, {"readout": "mean", "n_steps": 2}
+    found = [{"chosen": [walk, other]}, {"chosen": [walk]}]
+    monkeypatch.setattr(tables, "read_records", lambda *_: found)
+    assert tables.chosen("proteins", "c16") == "`sum`, k = 1 in 2; `mean`, k = 2 in 1"
