@@ -19,8 +19,8 @@ def choose(fit: Method, data: Data, settings: dict[str, Any], seed: int) -> dict
     """Return those settings under `among` that cross-validation prefers: {} where there are none.
 
     `among` is a grid as scikit-learn takes it, lists of values by name, or a list of such. Scored
-    are training rows that were held back, by networks of one member; higher must be better. The
-    first of equals wins.
+    are training rows that were held back, an ensemble by one of its members. The first of equals
+    wins.
     """
     if "among" not in settings:
         return {}
@@ -28,15 +28,28 @@ def choose(fit: Method, data: Data, settings: dict[str, Any], seed: int) -> dict
     splits = list(_inner_splits(data, seed))
     scores = []
     for candidate in candidates:
-        tried = without_among(settings) | candidate | {"n_members": 1}
+        tried = without_among(settings) | candidate
+        if "n_members" in tried:
+            tried["n_members"] = 1
         fitted = [(split, fit(split, tried, Run(seed))) for split in splits]
         scores.append(np.mean([split.score(f.predict(split.X_test)) for split, f in fitted]))
-    return candidates[int(np.argmax(scores))]
+    best = np.argmax(scores) if data.more_is_better else np.argmin(scores)
+    return candidates[int(best)]
 
 
 def without_among(settings: dict[str, Any]) -> dict[str, Any]:
     """Return what the method itself is told."""
     return {name: value for name, value in settings.items() if name != "among"}
+
+
+def with_tried(settings: dict[str, Any], tried: dict[str, Any]) -> dict[str, Any]:
+    """Return settings with others in their place, which are then no longer chosen."""
+    among = settings.get("among", [])
+    grids = [
+        {name: values for name, values in grid.items() if name not in tried}
+        for grid in (among if isinstance(among, list) else [among])
+    ]
+    return settings | ({"among": grids} if tried and among else {}) | tried
 
 
 def _inner_splits(data: Data, seed: int) -> Iterator[Data]:

@@ -64,8 +64,17 @@ class Data:
 
     def score(self, prediction: np.ndarray) -> float:
         """Return how good a prediction for the test rows is."""
+        return self._measure(prediction, self.y_test)
+
+    @property
+    def more_is_better(self) -> bool:
+        """Whether a better prediction has a higher score."""
+        return self._measure not in (error, absolute_error)
+
+    @property
+    def _measure(self) -> Callable[[np.ndarray, np.ndarray], float]:
         usual = error if self.task == "classification" else squared_correlation
-        return (self.measure or usual)(prediction, self.y_test)
+        return self.measure or usual
 
 
 def error(prediction: np.ndarray, y: np.ndarray) -> float:

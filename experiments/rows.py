@@ -67,6 +67,11 @@ def _read_row(table: str, key: str, shared: dict[str, Any]) -> Row:
         if protocol in own:
             usual = {} if method in NO_NETWORKS else shared[protocol]["network"]
             merged = usual | own.get("settings", {}) | own[protocol]
+            if {"among", "prepare"} <= merged.keys():
+                raise ValueError(
+                    f"{table}/{key}.toml must not have both `among` and `prepare`: rows that are "
+                    "held back for the choice would have been seen by the preparation."
+                )
             seeds[protocol] = tuple(merged.pop("seeds", shared[protocol]["seeds"]))
             settings[protocol] = {name: _or_none(value) for name, value in merged.items()}
     return Row(

@@ -21,6 +21,7 @@ from dataclasses import replace
 from multiprocessing import get_context
 
 from experiments.averages import write_average
+from experiments.choice import with_tried
 from experiments.rows import PROTOCOLS, read_rows
 from experiments.small import SMALL_TABLES
 from experiments.splits import COLLECTIONS
@@ -96,7 +97,7 @@ def _tasks(asked: argparse.Namespace) -> list[Task]:
     if tried and not asked.validate:
         raise SystemExit("--try is for --validate: what is kept is made with the settings on file.")
     rows = [
-        replace(row, settings={p: values | tried for p, values in row.settings.items()})
+        replace(row, settings={p: with_tried(v, tried) for p, v in row.settings.items()})
         for row in rows
         if not asked.row or row.key in asked.row
     ]

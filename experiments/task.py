@@ -87,10 +87,10 @@ def run_task(task: Task, n_threads: int) -> dict[str, Any]:
     }
     if len(runs) > 1:
         record["scores"] = [run["score"] for run in runs]  # fold by fold
-        if first["chosen"]:
-            record["chosen"] = [run["chosen"] for run in runs]
     else:
         record |= {"n_columns": data.X_train.shape[1], "history": first["history"]}
+    if first["chosen"]:
+        record["chosen"] = [run["chosen"] for run in runs]
     if task.row.table in AVERAGED:
         record["prediction"] = [float(f"{value:.5g}") for value in first["prediction"]]
     if not (task.is_smoke or task.is_validation):
@@ -131,7 +131,11 @@ def _run_split(task: Task, data: Data, number: int) -> dict[str, Any]:
 def _shortened(settings: dict[str, Any]) -> dict[str, Any]:
     """Return settings with which nothing takes long."""
     short = {name: min(settings[name], SMOKE[name]) for name in SMOKE.keys() & settings.keys()}
-    nested = {name: _shortened(v) for name, v in settings.items() if isinstance(v, dict)}
+    nested = {
+        name: _shortened(value)
+        for name, value in settings.items()
+        if isinstance(value, dict) and name != "among"
+    }
     return settings | short | nested
 
 

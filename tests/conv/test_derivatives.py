@@ -1,5 +1,7 @@
 """Derivatives of the operator of any order, and what torch does to functions: vmap, batches."""
 
+from functools import partial
+
 import pytest
 import torch
 from torch.autograd import gradcheck, gradgradcheck
@@ -101,6 +103,30 @@ def test_vmap_over_tables_per_sample(problem):
     found = torch.func.vmap(lambda x: graph_conv(x, index, weight.detach(), bias.detach()))(x)
     expected = torch.stack([define_graph_conv(each, index, weight, bias, None) for each in x])
     torch.testing.assert_close(found, expected)
+
+
+@pytest.mark.parametrize("per_sample", [False, True])
+def test_transforms_of_torch_func(problem, per_sample):
+    x, index, weight, bias, scale = (
+        None if t is None else t.detach() for t in problem(per_sample=per_sample, scaled=True)
+    )
+
+    def loss(weight, x, index, scale, convolve=graph_conv):
+        return convolve(x[None], index, weight, bias, scale).tanh().sum()
+
+    def expected(transform, *arguments):
+        return transform(lambda *a: loss(*a, convolve=define_graph_conv))(*arguments)
+
+    one = (weight, x[0], index[:1], scale[:1]) if per_sample else (weight, x[0], index, scale)
+    for transform in (torch.func.grad, lambda f: torch.func.jacrev(torch.func.grad(f))):
+        torch.testing.assert_close(transform(loss)(*one), expected(transform, *one))
+    tables = 0 if per_sample else None
+    each = partial(torch.func.vmap, in_dims=(None, 0, tables, tables))
+    if per_sample:
+        index, scale = index[:, None], scale[:, None]
+    found = each(torch.func.grad(loss))(weight, x, index, scale)
+    wanted = each(torch.func.grad(lambda *a: loss(*a, convolve=define_graph_conv)))
+    torch.testing.assert_close(found, wanted(weight, x, index, scale))
 
 
 def test_batched_gradients(problem):

@@ -47,6 +47,29 @@ def test_a_mode_sees_the_operator_and_its_gradient(problem):
     torch.testing.assert_close(found, expected, rtol=0, atol=0)
 
 
+def test_the_profiler_sees_the_operator(problem):
+    with torch.profiler.profile() as profile:
+        train(*problem())
+    seen = {event.key for event in profile.key_averages()}
+    assert {"walkconv::graph_conv", "walkconv::graph_conv_backward"} <= seen
+
+
+def test_nothing_is_recorded_where_autograd_is_told_to_stay_out(problem):
+    with torch._C._AutoDispatchBelowAutograd():
+        assert not graph_conv(*problem()).requires_grad
+
+
+def test_tensors_that_hooks_bring_back_may_be_of_any_kind(problem):
+    arguments = problem()
+    expected = train(*arguments)
+    with torch.autograd.graph.saved_tensors_hooks(
+        lambda t: -t if t.is_floating_point() else t,
+        lambda t: torch._neg_view(t) if t.is_floating_point() else t,
+    ):
+        found = train(*arguments)
+    torch.testing.assert_close(found, expected)
+
+
 def test_a_mode_that_comes_between_sees_the_gradient(problem):
     x, index, weight, bias, _ = problem()
     out = graph_conv(x, index, weight, bias)

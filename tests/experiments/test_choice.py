@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiments import tables
-from experiments.choice import choose
+from experiments import rows, tables
+from experiments.choice import choose, with_tried
 from experiments.data import Data, accuracy
 from experiments.fitted import Fitted
 from experiments.folds import SMOKE_FOLDS
@@ -58,6 +58,29 @@ def test_a_grid_may_come_in_parts_and_one_member_is_enough_to_choose(data):
 
     choose(look, data, {"n_members": 5, "among": [{"guess": [0]}, {"guess": [1]}]}, 0)
     assert set(seen) == {(0, 1), (1, 1)}
+
+
+def test_where_less_is_better_the_least_is_taken(data):
+    assert not replace(data, measure=None).more_is_better
+    assert choose(guess, replace(data, measure=None), {"among": GRID}, 0)["guess"] == 1
+
+
+def test_what_is_tried_is_not_chosen(data):
+    settings = {"guess": 0, "n": 1, "among": [{"guess": [0, 1], "steps": [1]}, {"steps": [2]}]}
+    tried = with_tried(settings, {"guess": 5})
+    assert tried == {"guess": 5, "n": 1, "among": [{"steps": [1]}, {"steps": [2]}]}
+    assert with_tried({"guess": 0, "among": GRID}, {}) == {"guess": 0, "among": GRID}
+
+
+def test_rows_held_back_must_not_be_seen_by_a_preparation(tmp_path, monkeypatch):
+    monkeypatch.setattr(rows, "CONFIGS", tmp_path)
+    (tmp_path / "t").mkdir()
+    (tmp_path / "t" / "table.toml").write_text(
+        'rows = ["r"]\n[sound]\nseeds = [0]\n[sound.network]\nprepare = ["relevance"]\n'
+    )
+    (tmp_path / "t" / "r.toml").write_text('name = "r"\n[sound]\n[sound.among]\np = [1, 2]\n')
+    with pytest.raises(ValueError, match="both `among` and `prepare`"):
+        rows.read_rows("t")
 
 
 def test_without_candidates_nothing_is_chosen(data):

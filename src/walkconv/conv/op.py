@@ -23,9 +23,9 @@ def graph_conv(
 
     ``out[m, i, f] = bias[f] + sum_j sum_c weight[j, c, f] * scale[i, j] * x[m, index[i, j], c]``,
     the paper's Conv1 without and Conv2 with `scale`. Nothing of size (M, N, p, c_in) is kept. It
-    has reverse-mode derivatives of any order; with ``create_graph=True`` they are made by the plain
-    definition, which is slower and keeps every neighbour. Under autocast it runs in the type of
-    `weight`.
+    has reverse-mode derivatives of any order; with ``create_graph=True`` and in the transforms of
+    `torch.func` they are made by the plain definition, which is slower and keeps every neighbour.
+    Under autocast it runs in the type of `weight`.
 
     Parameters
     ----------

@@ -36,6 +36,8 @@ def convolve(
     """Return ``out`` (M, N, c_out) for checked arguments and one axis of samples."""
     if is_plain(x, index, weight, bias, scale):
         return _record(x, index, weight, bias, scale, _forward)
+    if torch._C._are_functorch_transforms_active() and not torch.compiler.is_compiling():
+        return _Transformed.apply(x, index, weight, bias, scale)
     return _dispatch_forward(x, index, weight, bias, scale)
 
 
@@ -92,7 +94,6 @@ class _Recorded(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, index, weight, bias, scale, compute):
         ctx.save_for_backward(x, index, weight, scale)
-        ctx.is_plain = compute is _forward
         return compute(x, index, weight, bias, scale)
 
     @staticmethod
@@ -102,7 +103,7 @@ class _Recorded(torch.autograd.Function):
         wanted = wants_x, wants_weight, wants_bias
         if torch.is_grad_enabled():  # for derivatives of a higher order
             differentiate = _differentiate_recorded
-        elif ctx.is_plain and is_plain(grads[0]):
+        elif is_plain(grads[0], x, index, weight, scale):
             differentiate = _backward
         else:
             differentiate = _dispatch_backward
@@ -110,18 +111,34 @@ class _Recorded(torch.autograd.Function):
         grad_x, grad_weight, grad_bias = (
             g if is_wanted else None for g, is_wanted in zip(found, wanted, strict=True)
         )
-        return grad_x, None, grad_weight, grad_bias, None, None
+        return (grad_x, None, grad_weight, grad_bias, None, None)[: len(ctx.needs_input_grad)]
+
+
+class _Transformed(torch.autograd.Function):
+    """The same in the form that the transforms of `torch.func` ask for."""
+
+    generate_vmap_rule = True
+    backward = _Recorded.backward
+
+    @staticmethod
+    def forward(x, index, weight, bias, scale):  # pyright: ignore[reportIncompatibleMethodOverride]
+        return _dispatch_forward(x, index, weight, bias, scale)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        x, index, weight, _, scale = inputs
+        ctx.save_for_backward(x, index, weight, scale)
 
 
 def _differentiate_recorded(
-    grad: Tensor, x: Tensor, index: Tensor, weight: Tensor, scale: Tensor | None, *wanted: bool
-) -> tuple[Tensor | None, ...]:
+    grad: Tensor, x: Tensor, index: Tensor, weight: Tensor, scale: Tensor | None, *_wanted: bool
+) -> tuple[Tensor, Tensor, Tensor]:
     """Return the gradients by the definition, whose every step torch can differentiate again."""
-    x, weight = x.view_as(x), weight.view_as(weight)  # cut off: one may depend on the other
-    out = define_graph_conv(x, index, weight, None, scale)
-    inputs = [t for t, is_wanted in zip((x, weight), wanted[:2], strict=True) if is_wanted]
-    found = iter(torch.autograd.grad(out, inputs, grad, create_graph=True) if inputs else ())
-    return *(next(found) if is_wanted else None for is_wanted in wanted[:2]), grad.sum((0, 1))
+    pull_back = torch.func.vjp(
+        lambda x, weight: define_graph_conv(x, index, weight, None, scale), x, weight
+    )[1]
+    grad_x, grad_weight = pull_back(grad)
+    return grad_x, grad_weight, grad.sum((0, 1))
 
 
 def _below_autograd(*arguments: Tensor | None) -> Tensor:

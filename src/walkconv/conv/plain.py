@@ -1,7 +1,8 @@
 """Whether a call needs torch's dispatcher, whose way there and back takes as long as a small layer.
 
 It does when someone stands between the call and the CPU: vmap and the other transforms, modes,
-compile, tracing, subclasses, tensors elsewhere, of another layout or with a sign not yet applied.
+compile, tracing, the profiler, subclasses, tensors elsewhere, of another layout or with a sign not
+yet applied; and when autograd is told to stay out.
 """
 
 from functools import reduce
@@ -12,6 +13,7 @@ from torch import Tensor, nn
 from torch._C import DispatchKey, DispatchKeySet
 
 _KINDS = (Tensor, nn.Parameter)
+_is_excluded = torch._C._dispatch_tls_is_dispatch_key_excluded
 
 
 def is_plain(*tensors: Tensor | None) -> bool:
@@ -26,7 +28,9 @@ def is_plain(*tensors: Tensor | None) -> bool:
     """
     return (
         not torch.compiler.is_compiling()
+        and not torch.autograd.profiler._is_profiler_enabled
         and torch._C._dispatch_tls_local_include_set().raw_repr() in _NOBODY_ELSE
+        and not (torch.is_grad_enabled() and _is_excluded(DispatchKey.AutogradFunctionality))
         and not torch._C._is_torch_function_mode_enabled()
         and all(
             t is None or (type(t) in _KINDS and torch._C._dispatch_keys(t).raw_repr() in _ON_CPU)

@@ -75,7 +75,9 @@ def find_hubs(step: sp.csr_array, n_steps: int) -> Hubs:
     while (n_edges := BUSY * 4 ** len(choices)) <= degree.max():
         choices.append(degree >= n_edges)
     is_busy = degree >= BUSY
-    is_hub = min(choices, key=lambda is_hub: _n_edges(step, n_steps, is_hub, is_busy))
+    is_hub = nobody
+    if len(choices) > 1:
+        is_hub = min(choices, key=lambda is_hub: _n_edges(step, n_steps, is_hub, is_busy))
     return set_apart(step, is_hub, is_busy)
 
 

@@ -17,7 +17,9 @@ BLOCKS_PER_THREAD = 32
 TASKS_PER_THREAD = 16
 """On a cluster, where to hand one out and to collect it takes about 15 ms."""
 FEWEST_ROWS = 256
-"""Smaller blocks cost more to hand out than to do."""
+"""Smaller blocks may cost more to hand out than to do."""
+FEWEST_SHARE = 8
+"""But for these the blocks do not become fewer than by this factor: every thread gets some."""
 MOST_ROWS = 2**18
 """Larger ones cost memory, and more work when a process dies."""
 
@@ -127,7 +129,8 @@ class Plan:
     def _rows_per_block(self, n_rows: int, n_blocks: int, most_rows: int) -> int:
         if self.block_size is not None:
             return self.block_size
-        return min(most_rows, max(FEWEST_ROWS, -(-n_rows // n_blocks)))
+        size = -(-n_rows // n_blocks)
+        return min(most_rows, max(size, min(FEWEST_ROWS, FEWEST_SHARE * size)))
 
 
 def _work_on(work: Callable[[np.ndarray], Any], rows: np.ndarray) -> Any:
