@@ -111,12 +111,14 @@ class Spread:
                 place_of[tasks[-1]] = place
             return tasks
 
-        tasks = as_completed(submit_next(TASKS_PER_THREAD * n_threads_of(self.client)))
+        first = submit_next(TASKS_PER_THREAD * n_threads_of(self.client))
+        tasks = as_completed(first, with_results=True)  # cheaper than to ask for each
         try:
-            for task in tasks:
-                result = take(task.result())
+            for task, parcel in tasks:
+                if task.cancelled():
+                    raise CancelledError
                 tasks.update(submit_next(1))
-                yield place_of.pop(task), result
+                yield place_of.pop(task), take(parcel)
         finally:
             for task in place_of:  # dask keeps an error with all that it came from until then
                 task.release()

@@ -51,13 +51,6 @@ class Mapped:
         except OSError as error:
             raise NotHereError(str(self.path)) from error
 
-    def read(self) -> Any:
-        """Return a copy of the thing that needs no file any more."""
-        try:
-            return self._unpickled(bytearray(self.path.read_bytes()))
-        except OSError as error:
-            raise NotHereError(str(self.path)) from error
-
     def _unpickled(self, pages: bytearray | mmap.mmap) -> Any:
         view = memoryview(pages)
         return pickle.loads(self.head, buffers=[view[start:end] for start, end in self.spans])
@@ -106,8 +99,8 @@ def take(parcel: Any) -> Any:
     """Return the thing that was packed for this process alone, and delete the file."""
     if not isinstance(parcel, Mapped):
         return parcel
-    thing = parcel.read()
-    with suppress(OSError):
+    thing = parcel.content
+    with suppress(OSError):  # its pages stay for as long as they are mapped
         parcel.path.unlink()
     return thing
 

@@ -77,7 +77,7 @@ def find_hubs(step: sp.csr_array, n_steps: int) -> Hubs:
     is_busy = degree >= BUSY
     is_hub = nobody
     if len(choices) > 1:
-        is_hub = min(choices, key=lambda is_hub: _n_edges(step, n_steps, is_hub, is_busy))
+        is_hub = _fewest_edges(step, n_steps, choices, is_busy)
     return set_apart(step, is_hub, is_busy)
 
 
@@ -108,36 +108,50 @@ def _groups(step: sp.csr_array, is_hub: np.ndarray, n_sharers: int) -> np.ndarra
     return group
 
 
-def _n_edges(step: sp.csr_array, n_steps: int, is_hub: np.ndarray, is_busy: np.ndarray) -> float:
-    """Return along how many edges the walks from all nodes go, nodes reached twice counted twice.
+def _fewest_edges(
+    step: sp.csr_array, n_steps: int, choices: list[np.ndarray], is_busy: np.ndarray
+) -> np.ndarray:
+    """Return the hubs with which the walks from all nodes go along the fewest edges.
 
-    But in one step no walk goes along an edge twice.
+    Nodes reached twice are counted twice, but in one step no walk goes along an edge twice.
     """
-
-    def ahead(value: np.ndarray) -> np.ndarray:
-        """Return the sum of a value over the nodes that each node has edges to."""
-        return _sums(step.indptr, step.indices, value)
-
     degree = np.diff(step.indptr).astype(np.float64)
     shared, own = degree, np.where(is_busy, DONE, 1.0) * degree
     for k in range(2, n_steps):
-        shared = np.minimum(degree + ahead(shared), k * step.nnz)
-        own = np.minimum(degree + ahead(own), k * step.nnz)
-    group = _groups(step, is_hub, SHARERS)
-    sharing = np.flatnonzero(group)
-    firsts = sharing[np.unique(group[sharing], return_index=True)[1]]
-    shared = ahead(np.where(is_hub, shared, 0.0))[firsts]
-    own = np.where(group > 0, ahead(np.where(is_hub, 0.0, own)), ahead(own))
+        shared, own = (
+            np.minimum(degree + _sums_ahead(step, value), k * step.nnz) for value in (shared, own)
+        )
     most = n_steps * step.nnz
-    return float(np.minimum(shared, most).sum() + np.minimum(own, most).sum())
+    alone = np.minimum(_sums_ahead(step, own), most)
+    n_edges = []
+    for is_hub in choices:
+        group = _groups(step, is_hub, SHARERS)
+        sharing = np.flatnonzero(group)
+        firsts = sharing[np.unique(group[sharing], return_index=True)[1]]
+        parts = (
+            np.minimum(_sums_ahead(step, np.where(is_hub, shared, 0.0), firsts), most),
+            np.minimum(_sums_ahead(step, np.where(is_hub, 0.0, own), sharing), most),
+            alone[group == 0],
+        )
+        n_edges.append(sum(part.sum() for part in parts))
+    return choices[int(np.argmin(n_edges))]
+
+
+def _sums_ahead(
+    step: sp.csr_array, value: np.ndarray, rows: np.ndarray | None = None
+) -> np.ndarray:
+    """Return the sum of a value over the nodes that each node, or some, has edges to."""
+    rows = np.arange(len(value)) if rows is None else rows
+    return _sums(step.indptr, step.indices, value, rows)
 
 
 @compiled
-def _sums(indptr, indices, value):
-    total = np.zeros(len(value))
-    for node in range(len(value)):
-        for edge in range(indptr[node], indptr[node + 1]):
-            total[node] += value[indices[edge]]
+def _sums(indptr, indices, value, rows):
+    total = np.zeros(len(rows))
+    for place in range(len(rows)):
+        row = rows[place]
+        for edge in range(np.uint64(indptr[row]), np.uint64(indptr[row + 1])):
+            total[place] += value[np.uint64(indices[edge])]
     return total
 
 
@@ -147,8 +161,8 @@ def _marks(indptr, indices, probability, is_hub):
     marks = np.zeros(len(is_hub), dtype=np.uint64)
     for node in range(len(is_hub)):
         first = 0.0
-        for edge in range(indptr[node], indptr[node + 1]):
-            if is_hub[indices[edge]] and probability[edge] > 0:
+        for edge in range(np.uint64(indptr[node]), np.uint64(indptr[node + 1])):
+            if is_hub[np.uint64(indices[edge])] and probability[edge] > 0:
                 first = first if first > 0 else probability[edge]
                 share = np.uint64(1e9 * min(probability[edge] / first, 1e9))
                 mark = marks[node] ^ (np.uint64(indices[edge]) + (share << np.uint64(32)))

@@ -14,8 +14,8 @@ from walkconv.walks.block_file import BlockFile
 from walkconv.walks.ties import TieRule
 
 BLOCKS_PER_THREAD = 32
-TASKS_PER_THREAD = 16
-"""On a cluster, where to hand one out and to collect it takes about 15 ms."""
+TASKS_PER_THREAD = 8
+"""On a cluster, where to hand one out and to collect it takes about 8 ms."""
 FEWEST_ROWS = 256
 """Smaller blocks may cost more to hand out than to do."""
 FEWEST_SHARE = 8
