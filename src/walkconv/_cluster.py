@@ -8,18 +8,16 @@ file, and answer in files.
 """
 
 import sys
-import tempfile
 import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from itertools import islice
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 from walkconv._checks import describe
-from walkconv._mapped import Mapped, NotHereError, pack, remove_folder, take, unpack
+from walkconv._mapped import Mapped, NotHereError, new_folder, pack, remove_folder, take, unpack
 
 TASKS_PER_THREAD = 2
 """So many are with the cluster at a time: one that is worked on, and the next."""
@@ -103,21 +101,27 @@ class Spread:
         places = iter(range(len(items)))
         place_of = {}
 
-        def submit_next(n_tasks: int) -> list:
+        def submit_next(where: dict[str, Any]) -> list:
             tasks = []
-            for place in islice(places, n_tasks):
+            for place in islice(places, 1):
                 key = f"{funcname(work)}-{uuid4().hex}"
-                tasks.append(self.client.submit(_answer, work, sent, items[place], key=key))
+                tasks.append(
+                    self.client.submit(_answer, work, sent, items[place], key=key, **where)
+                )
                 place_of[tasks[-1]] = place
             return tasks
 
-        first = submit_next(TASKS_PER_THREAD * n_threads_of(self.client))
+        # Left to itself, dask gives the first tasks to the worker that has the content, and only
+        # after a while some of them to the others.
+        workers = [w for w, n in self.client.nthreads().items() for _ in range(n)]
+        wishes = [{"workers": w, "allow_other_workers": True} for w in workers * TASKS_PER_THREAD]
+        first = [task for wish in wishes for task in submit_next(wish)]
         tasks = as_completed(first, with_results=True)  # cheaper than to ask for each
         try:
             for task, parcel in tasks:
                 if task.cancelled():
                     raise CancelledError
-                tasks.update(submit_next(1))
+                tasks.update(submit_next({}))
                 yield place_of.pop(task), take(parcel)
         finally:
             for task in place_of:  # dask keeps an error with all that it came from until then
@@ -144,7 +148,7 @@ class Spread:
         if not (self._may_map and _are_here(self.client)):
             return self.content
         try:
-            folder = Path(tempfile.mkdtemp(prefix="walkconv-"))
+            folder = new_folder()
         except OSError:  # no room even for that
             return self.content
         weakref.finalize(self, remove_folder, folder)

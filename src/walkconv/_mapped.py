@@ -4,6 +4,7 @@ import mmap
 import os
 import pickle
 import shutil
+import tempfile
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
@@ -12,6 +13,10 @@ from uuid import uuid4
 
 FEWEST_BYTES = 2**20
 """Fewer bytes than this are sent as fast as a file is written."""
+MEMORY = Path("/dev/shm")
+"""Where Linux has files in memory: writing them there does not keep a disk busy."""
+ROOM = 2 * 2**30
+"""With fewer free bytes than this there the usual folder for temporary files is taken."""
 ALIGNMENT = 64
 """Arrays begin at multiples of so many bytes, as vector instructions like it."""
 
@@ -103,6 +108,27 @@ def take(parcel: Any) -> Any:
     with suppress(OSError):  # its pages stay for as long as they are mapped
         parcel.path.unlink()
     return thing
+
+
+def new_folder() -> Path:
+    """Return a new folder, in memory where there is room; what dead processes left there goes."""
+    if not (os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free >= ROOM):
+        return Path(tempfile.mkdtemp(prefix="walkconv-"))
+    for folder in MEMORY.glob("walkconv-*-*"):
+        owner = folder.name.split("-")[1]
+        if owner.isdecimal() and not _is_running(int(owner)):
+            remove_folder(folder)
+    return Path(tempfile.mkdtemp(prefix=f"walkconv-{os.getpid()}-", dir=MEMORY))
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # of another user
+        return True
+    return True
 
 
 def remove_folder(folder: Path) -> None:

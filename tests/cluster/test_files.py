@@ -4,12 +4,15 @@ import gc
 import os
 import pickle
 import resource
+import subprocess
+import sys
 import tempfile
 import time
 
 import numpy as np
 import pytest
 
+from walkconv import _mapped
 from walkconv._cluster import Spread
 from walkconv._mapped import pack
 
@@ -18,10 +21,11 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def files(tmp_path, monkeypatch):
-    """The folder for temporary files, which is empty."""
+    """The folder for files, which is empty."""
     folder = tmp_path / "files"
     folder.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    monkeypatch.setattr(_mapped, "MEMORY", folder)
+    monkeypatch.setattr(_mapped, "ROOM", 0)
     return folder
 
 
@@ -46,6 +50,27 @@ def assert_nothing_is_left(client, files):
         gc.collect()
         time.sleep(0.05)
     assert not left
+
+
+def test_a_folder_of_a_dead_process_is_removed_and_that_of_a_running_one_stays(files):
+    child = subprocess.Popen([sys.executable, "-c", ""])
+    child.wait()
+    dead, running = files / f"walkconv-{child.pid}-a", files / f"walkconv-{os.getpid()}-b"
+    others = files / "walkconv-notes-c"
+    for folder in (dead, running, others):
+        folder.mkdir()
+        (folder / "x").write_text("x")
+    new = _mapped.new_folder()
+    assert set(files.iterdir()) == {running, others, new}
+
+
+def test_where_memory_has_no_room_the_usual_folder_is_taken(files, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(_mapped, "ROOM", 2**80)
+    assert _mapped.new_folder().parent == tmp_path
+    monkeypatch.setattr(_mapped, "ROOM", 0)
+    monkeypatch.setattr(_mapped, "MEMORY", tmp_path / "nowhere")
+    assert _mapped.new_folder().parent == tmp_path
 
 
 def test_large_arrays_go_by_files_that_are_gone_afterwards(client, files, monkeypatch):

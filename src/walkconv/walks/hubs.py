@@ -48,8 +48,11 @@ class Hubs:
 
     @property
     def rows(self) -> np.ndarray:
-        """All nodes (n_nodes,), those that share one after the other."""
-        return np.argsort(self.group, kind="stable")
+        """All nodes (n_nodes,), those that share one after the other.
+
+        They take longest and come first: at the end nobody waits long for the others.
+        """
+        return np.argsort(-self.group, kind="stable")
 
     @property
     def fields(self) -> tuple:

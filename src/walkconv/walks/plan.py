@@ -129,7 +129,7 @@ class Plan:
     def _rows_per_block(self, n_rows: int, n_blocks: int, most_rows: int) -> int:
         if self.block_size is not None:
             return self.block_size
-        size = -(-n_rows // n_blocks)
+        size = max(1, -(-n_rows // n_blocks))
         return min(most_rows, max(size, min(FEWEST_ROWS, FEWEST_SHARE * size)))
 
 
