@@ -11,7 +11,7 @@ the caller's rule decides, then the lowest index.
 
 import numpy as np
 
-from walkconv._compiled import compiled
+from walkconv._compiled import compiled, prefetch
 
 TIE = 1e-9
 REACHED = float(np.finfo(np.float64).tiny)
@@ -72,6 +72,7 @@ def walk_rows(step, hubs, tallies, rows, n_steps, rule, index, best):
     room = (shared[1][:0], shared[0][:0])  # grows as needed, seldom: new memory is slow
     for place in range(len(rows)):
         row = rows[place]
+        _fetch_ahead(rows, place, step)
         scale = 0.0
         common = (0.0, shared[0], shared[1][:0], 0.0)
         if group[row] > 0:
@@ -110,6 +111,25 @@ def walk_rows(step, hubs, tallies, rows, n_steps, rule, index, best):
         _clear(at, n_all)
         _clear(own, n_own)
     _clear(shared, n_shared)
+
+
+@compiled
+def _fetch_ahead(rows, place, step):
+    """Ask for what the next walks read first, so that they need not wait for memory one by one."""
+    indptr, indices, probability = step
+    if place + 2 < len(rows):
+        row = rows[place + 2]
+        for edge in range(unsigned(indptr[row]), unsigned(indptr[row + 1])):
+            prefetch(indptr, indices[edge])
+    if place + 1 < len(rows):
+        row = rows[place + 1]
+        for edge in range(unsigned(indptr[row]), unsigned(indptr[row + 1])):
+            node = unsigned(indices[edge])
+            first, last = indptr[node], indptr[node + unsigned(1)] - 1
+            prefetch(indices, first)
+            prefetch(indices, last)
+            prefetch(probability, first)
+            prefetch(probability, last)
 
 
 @compiled
