@@ -101,27 +101,25 @@ class Spread:
         places = iter(range(len(items)))
         place_of = {}
 
-        def submit_next(where: dict[str, Any]) -> list:
-            tasks = []
-            for place in islice(places, 1):
-                key = f"{funcname(work)}-{uuid4().hex}"
-                tasks.append(
-                    self.client.submit(_answer, work, sent, items[place], key=key, **where)
-                )
-                place_of[tasks[-1]] = place
-            return tasks
+        def submit(place: int, **where: Any) -> Any:
+            key = f"{funcname(work)}-{uuid4().hex}"
+            task = self.client.submit(_answer, work, sent, items[place], key=key, **where)
+            place_of[task] = place
+            return task
 
         # Left to itself, dask gives the first tasks to the worker that has the content, and only
         # after a while some of them to the others.
         workers = [w for w, n in self.client.nthreads().items() for _ in range(n)]
-        wishes = [{"workers": w, "allow_other_workers": True} for w in workers * TASKS_PER_THREAD]
-        first = [task for wish in wishes for task in submit_next(wish)]
+        first = [
+            submit(place, workers=worker, allow_other_workers=True)
+            for worker, place in zip(workers * TASKS_PER_THREAD, places, strict=False)
+        ]
         tasks = as_completed(first, with_results=True)  # cheaper than to ask for each
         try:
             for task, parcel in tasks:
                 if task.cancelled():
                     raise CancelledError
-                tasks.update(submit_next({}))
+                tasks.update([submit(place) for place in islice(places, 1)])
                 yield place_of.pop(task), take(parcel)
         finally:
             for task in place_of:  # dask keeps an error with all that it came from until then

@@ -124,10 +124,8 @@ def new_folder() -> Path:
 def _is_running(process: int) -> bool:
     try:
         os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:  # of another user
-        return True
+    except OSError as error:  # one of another user may not be asked, but is there
+        return not isinstance(error, ProcessLookupError)
     return True
 
 

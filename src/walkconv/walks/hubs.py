@@ -114,7 +114,7 @@ def _groups(step: sp.csr_array, is_hub: np.ndarray, n_sharers: int) -> np.ndarra
 def _fewest_edges(
     step: sp.csr_array, n_steps: int, choices: list[np.ndarray], is_busy: np.ndarray
 ) -> np.ndarray:
-    """Return the hubs with which the walks from all nodes go along the fewest edges.
+    """Return that of the choices, each (n_nodes,), with which the walks go along fewest edges.
 
     Nodes reached twice are counted twice, but in one step no walk goes along an edge twice.
     """
@@ -143,7 +143,7 @@ def _fewest_edges(
 def _sums_ahead(
     step: sp.csr_array, value: np.ndarray, rows: np.ndarray | None = None
 ) -> np.ndarray:
-    """Return the sum of a value over the nodes that each node, or some, has edges to."""
+    """Return the sum of a value (n_nodes,) over the nodes that each of some rows has edges to."""
     rows = np.arange(len(value)) if rows is None else rows
     return _sums(step.indptr, step.indices, value, rows)
 

@@ -384,7 +384,7 @@ def rank_row(node, candidates, visits, rule, index, best_visits):
     _order_ties(node, rule, n_filled, index, best_visits)
     tie_start = n_filled
     for place in range(len(visits)):
-        if low <= visits[place] <= high:
+        if low <= visits[place] <= high:  # many, as a rule to no slot: a call for each would show
             candidate = candidates[place]
             slot = n_filled
             while slot > tie_start and _comes_before(candidate, index[slot - 1], node, rule):

@@ -18,8 +18,8 @@ TASKS_PER_THREAD = 8
 """On a cluster, where to hand one out and to collect it takes about 8 ms."""
 FEWEST_ROWS = 256
 """Smaller blocks may cost more to hand out than to do."""
-FEWEST_SHARE = 8
-"""But for these the blocks do not become fewer than by this factor: every thread gets some."""
+MOST_GROWTH = 8
+"""But to be that large they grow by this factor at most, so that every thread gets some."""
 MOST_ROWS = 2**18
 """Larger ones cost memory, and more work when a process dies."""
 
@@ -130,7 +130,7 @@ class Plan:
         if self.block_size is not None:
             return self.block_size
         size = max(1, -(-n_rows // n_blocks))
-        return min(most_rows, max(size, min(FEWEST_ROWS, FEWEST_SHARE * size)))
+        return min(most_rows, max(size, min(FEWEST_ROWS, MOST_GROWTH * size)))
 
 
 def _work_on(work: Callable[[np.ndarray], Any], rows: np.ndarray) -> Any:

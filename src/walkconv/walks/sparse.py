@@ -34,8 +34,8 @@ def _walk_block(
     step: sp.csr_array, hubs: Hubs, plan: Plan, own: _Own, rows: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     if not hasattr(own, "tallies"):
-        n_nodes = [step.shape[0]] * 3 + [step.shape[0] if hubs.group.any() else 0]
-        own.tallies = tuple(_empty_tally(n, step.indices.dtype) for n in n_nodes)
+        sizes = [step.shape[0]] * 3 + [step.shape[0] if hubs.group.any() else 0]
+        own.tallies = tuple(_empty_tally(size, step.indices.dtype) for size in sizes)
     index, visits = plan.empty(len(rows))
     matrix = (step.indptr, step.indices, step.data)
     walk_rows(matrix, hubs.fields, own.tallies, rows, plan.n_steps, plan.tie_fields, index, visits)
