@@ -54,8 +54,8 @@ def choose() -> Choice:
             f"({', '.join(('torch', *supported))}); got {asked!r}."
         )
     if supported:
-        best = supported[-1]
-        return Choice(best, native.NativeEngine(best), "the best that this machine has")
+        best = native.preferred()
+        return Choice(best, native.NativeEngine(best), "does best on this machine")
     reason = "the native kernel was not built at installation, or was built from older sources"
     warnings.warn(
         f"The convolution runs several times slower than it could: {reason}. "

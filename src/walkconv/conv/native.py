@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.utils.weak import WeakTensorKeyDictionary
 
 INSTRUCTION_SETS = ("portable", "avx2", "avx512")
-"""In ascending order of preference; the place in this tuple is the kernel's number for it."""
+"""The place in this tuple is the kernel's number for an instruction set."""
 
 DTYPES = {torch.float32: 0, torch.float64: 1}
 
@@ -31,6 +31,7 @@ _int, _int64, _pointer = ctypes.c_int, ctypes.c_int64, ctypes.c_void_p
 _SIGNATURES = {
     "walkconv_use_openmp": (None, [_pointer]),
     "walkconv_supported": (_int, [_int]),
+    "walkconv_preferred": (_int, []),
     "walkconv_reverse_starts": (_int64, [_int64] * 2),
     "walkconv_reverse_list": (_int, [_int] + [_int64] * 4 + [_pointer] * 3),
     "walkconv_forward": (_int, [_int] * 3 + [_int64] * 6 + [_int] + [_pointer] * 6),
@@ -74,13 +75,20 @@ def openmp_parallel() -> int | None:
 
 @cache
 def supported() -> tuple[str, ...]:
-    """Return the instruction sets that were built and that this machine has, the best last."""
+    """Return the instruction sets that were built and that this machine has."""
     kernel = library()
     if kernel is None:
         return ()
     return tuple(
         name for place, name in enumerate(INSTRUCTION_SETS) if kernel.walkconv_supported(place)
     )
+
+
+def preferred() -> str:
+    """Return the instruction set, of those `supported`, that does best on this machine."""
+    kernel = library()
+    assert kernel is not None
+    return INSTRUCTION_SETS[kernel.walkconv_preferred()]
 
 
 class NativeEngine:

@@ -147,6 +147,20 @@ EXPORT int walkconv_supported(int isa)
     return 0;
 }
 
+/* The instruction set to use on this machine.  AMD's family 19h (Zen 4; Zen 3 has no
+ * AVX-512) computes a vector of 512 bits in two halves: nothing is gained by it, and more
+ * is lost to padding. */
+EXPORT int walkconv_preferred(void)
+{
+#ifdef X86
+    if (walkconv_supported(AVX512) && !__builtin_cpu_is("amdfam19h"))
+        return AVX512;
+    if (walkconv_supported(AVX2))
+        return AVX2;
+#endif
+    return PORTABLE;
+}
+
 /* Runs an operation if its arguments can be; sizes are checked, not contents. */
 static int run(const operation table[N_ISAS][N_DTYPES], int dtype, int isa, struct problem *a)
 {

@@ -3,16 +3,20 @@
 struct NAME(backward_plan) {
     struct NAME(grad_x_plan) x;
     struct NAME(weight_plan) weight;
+    int64_t n_weight_items;
 };
 
-/* Work items: those of grad_x, then those of grad_weight. */
+/* Work items: those of grad_x and those of grad_weight in turns, so that both read the
+ * same part of grad_out at about the same time. */
 static void NAME(backward_item)(const void *context, int64_t item, void *scratch)
 {
     const struct NAME(backward_plan) *plan = context;
-    if (item < plan->x.n_items)
-        NAME(grad_x_item)(&plan->x, item, scratch);
+    const int64_t n_items = plan->x.n_items + plan->n_weight_items;
+    const int64_t done = item * plan->x.n_items / n_items; /* of grad_x before this one */
+    if ((item + 1) * plan->x.n_items / n_items > done)
+        NAME(grad_x_item)(&plan->x, done, scratch);
     else
-        NAME(grad_weight_item)(&plan->weight, item - plan->x.n_items, scratch);
+        NAME(grad_weight_item)(&plan->weight, item - done, scratch);
 }
 
 /* Each gradient only if its array is given. */
@@ -28,6 +32,7 @@ static int NAME(backward)(const struct problem *a)
         NAME(cut_grad_x)(&plan.x);
     if (weights)
         NAME(cut_weight)(&plan.weight);
+    plan.n_weight_items = plan.weight.n_partials * plan.weight.n_slices;
 
     const int64_t zeros = NAME(padded)(a->depth);
     const int64_t packed = a->grad_x ? NAME(grad_x_values)(&plan.x) : 0;
@@ -51,7 +56,7 @@ static int NAME(backward)(const struct problem *a)
         const double row_cost = (double)(n_k * f_padded + 8 * a->n_ranks + 8 * a->width);
         const double rows = (double)(a->n_samples * a->n_out);
         status = parallel_items(a->n_threads,
-                                plan.x.n_items + plan.weight.n_partials * plan.weight.n_slices,
+                                plan.x.n_items + plan.n_weight_items,
                                 row_cost * rows * ((a->grad_x != NULL) + weights),
                                 x_scratch > weight_scratch ? x_scratch : weight_scratch,
                                 NAME(backward_item), &plan);
