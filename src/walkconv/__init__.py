@@ -4,6 +4,8 @@ from importlib.metadata import version
 
 import lazy_loader
 
+from walkconv import _threads as _threads  # early: it notes how many threads were asked for
+
 # The names stand in __init__.pyi. A room is loaded when its first name is used, so that what does
 # not need torch starts without it.
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -5,9 +5,12 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any
 
+_ASKED = os.environ.get("OMP_NUM_THREADS", "")
+"""Of the time of the import: dask sets it to 1 for the workers it starts, and leaves it so."""
+
 
 def available_threads() -> int:
-    """Return how many cores this process may use, at most ``OMP_NUM_THREADS`` where that is set.
+    """Return how many cores this process may use, at most ``OMP_NUM_THREADS`` if it began with one.
 
     Launchers of several processes set it, so that these do not use all cores each.
     """
@@ -15,7 +18,7 @@ def available_threads() -> int:
         n_cores = len(os.sched_getaffinity(0))
     else:
         n_cores = os.cpu_count() or 1
-    asked = os.environ.get("OMP_NUM_THREADS", "").strip()
+    asked = _ASKED.strip()
     return min(n_cores, int(asked)) if asked.isdecimal() and int(asked) > 0 else n_cores
 
 
