@@ -22,6 +22,12 @@ LISTED = 5
 SLACK = 1e-8
 """Candidates are a little below the last slot too: more than ties that chain, as a rule, reach."""
 
+TABLE_BITS = 10
+MOST_IN_TABLE = 2 ** (TABLE_BITS - 1)
+"""A table of a walk that meets few nodes has 1024 slots, half of them filled at most."""
+MOST_EDGES = 48
+"""A walk that comes to a node with more edges is not taken for one that meets few."""
+
 unsigned = np.uint64
 """Of a place that may be negative, numba asks every time whether it counts from the end."""
 
@@ -37,7 +43,7 @@ def rank_rows(rows, visits, rule, index, best):
 
 
 @compiled
-def walk_rows(step, hubs, tallies, rows, n_steps, rule, index, best):
+def walk_rows(step, hubs, tallies, is_large, rows, n_steps, rule, index, best):
     """Walk from some nodes and rank what each visits.
 
     The visits of a walk are those that follow from its first steps to hubs, which rows of a group
@@ -55,6 +61,8 @@ def walk_rows(step, hubs, tallies, rows, n_steps, rule, index, best):
     tallies : tuple
         Four tallies, empty before and after: amounts (n_nodes,) of 0, and place (n_nodes + 1,) for
         a list of the nodes whose amount is not 0. The last may be of no nodes if no row shares.
+    is_large : bool
+        Whether tallies do not stay in the cache, so that walks that meet few nodes do without.
     rows : array of shape (n_rows,)
         Where to start from; rows with the same hubs should follow each other.
     n_steps : int
@@ -66,6 +74,8 @@ def walk_rows(step, hubs, tallies, rows, n_steps, rule, index, best):
     """
     is_hub, group, is_busy, most_likely, from_busy = hubs
     here, there, own, shared = tallies
+    tables = (_empty_table(own[1].dtype), _empty_table(own[1].dtype))
+    few = (np.empty(MOST_IN_TABLE, dtype=own[1].dtype), np.empty(MOST_IN_TABLE))
     n_shared = 0
     met, share = shared[1][:0], shared[0][:0]  # the hubs that `shared` follows from
     listed, unlisted = met, 0.0
@@ -73,6 +83,11 @@ def walk_rows(step, hubs, tallies, rows, n_steps, rule, index, best):
     for place in range(len(rows)):
         row = rows[place]
         _fetch_ahead(rows, place, step)
+        if is_large and group[row] == 0:
+            n_few = _walk_in_table(row, step, n_steps, tables, few)
+            if n_few > 0:
+                rank_row(row, few[0][:n_few], few[1][:n_few], rule, index[place], best[place])
+                continue
         scale = 0.0
         common = (0.0, shared[0], shared[1][:0], 0.0)
         if group[row] > 0:
@@ -111,6 +126,95 @@ def walk_rows(step, hubs, tallies, rows, n_steps, rule, index, best):
         _clear(at, n_all)
         _clear(own, n_own)
     _clear(shared, n_shared)
+
+
+@compiled
+def _walk_in_table(row, step, n_steps, tables, few):
+    """Walk from a node, with amounts in tables that stay in the cache.
+
+    Returns how many nodes are visited, which are written to `few` with their visits; or 0, if they
+    may be too many to be held.
+    """
+    front, own = tables
+    nodes, chance = few
+    nodes[0], chance[0] = row, 1.0
+    n_here, fits = 1, True
+    n_own = _enter(nodes, chance, n_here, own, 0)
+    for _ in range(n_steps - 1):
+        n_front, fits = _move_in_table(step, nodes, chance, n_here, front, 0)
+        n_here = _take_out(front, n_front, nodes, chance)
+        fits = fits and n_own + n_here <= MOST_IN_TABLE
+        if not fits:
+            break
+        n_own = _enter(nodes, chance, n_here, own, n_own)
+    if fits and n_steps > 0:
+        n_own, fits = _move_in_table(step, nodes, chance, n_here, own, n_own)
+    n_visited = _take_out(own, n_own, nodes, chance)
+    return n_visited if fits else 0
+
+
+@compiled
+def _empty_table(dtype):
+    """Return room for nodes, amounts of 0, and room for a list of the slots that are filled."""
+    n_slots = 2 * MOST_IN_TABLE
+    slots = np.empty(MOST_IN_TABLE + 1, dtype=np.uint64)
+    return np.empty(n_slots, dtype=dtype), np.zeros(n_slots), slots
+
+
+@compiled
+def _slot_of(node, held, amounts):
+    """Return where in a table a node is, or may be put."""
+    slot = unsigned(node) * unsigned(0x9E3779B97F4A7C15) >> unsigned(64 - TABLE_BITS)
+    while amounts[slot] > 0 and held[slot] != node:
+        slot = slot + unsigned(1) & unsigned(2 * MOST_IN_TABLE - 1)
+    return slot
+
+
+@compiled
+def _enter(nodes, chance, n_nodes, table, n_table):
+    """Add the chances of some nodes to a table; return how many nodes it has then."""
+    held, amounts, slots = table
+    for place in range(n_nodes):
+        slot = _slot_of(nodes[place], held, amounts)
+        held[slot] = nodes[place]
+        slots[n_table] = slot
+        n_table += amounts[slot] == 0
+        amounts[slot] += chance[place]
+    return n_table
+
+
+@compiled
+def _move_in_table(step, nodes, chance, n_nodes, table, n_table):
+    """Do a step from some nodes; return how many nodes the table has, and whether it is done."""
+    indptr, indices, probability = step
+    held, amounts, slots = table
+    for place in range(n_nodes):
+        node = unsigned(nodes[place])
+        first, end = unsigned(indptr[node]), unsigned(indptr[node + unsigned(1)])
+        n_edges = end - first
+        if n_edges > MOST_EDGES or n_table + n_edges > MOST_IN_TABLE:
+            return n_table, False
+        for edge in range(first, end):
+            amount = chance[place] * probability[edge]
+            if amount > 0:
+                there = indices[edge]
+                slot = _slot_of(there, held, amounts)
+                held[slot] = there
+                slots[unsigned(n_table)] = slot
+                n_table += amounts[slot] == 0
+                amounts[slot] += amount
+    return n_table, True
+
+
+@compiled
+def _take_out(table, n_table, nodes, chance):
+    """Empty a table; return how many nodes it had, which are written with what they had."""
+    held, amounts, slots = table
+    for place in range(n_table):
+        slot = slots[place]
+        nodes[place], chance[place] = held[slot], amounts[slot]
+        amounts[slot] = 0.0
+    return n_table
 
 
 @compiled

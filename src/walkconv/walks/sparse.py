@@ -11,6 +11,9 @@ from walkconv.walks.loops import walk_rows
 from walkconv.walks.plan import Plan
 from walkconv.walks.transition import sparse_transition
 
+LARGE = 2**17
+"""From so many nodes on the tallies of two threads crowd each other out of the cache."""
+
 
 def most_visited(graph: sp.csr_array, plan: Plan) -> tuple[np.ndarray, np.ndarray]:
     """Return the neighbours and their visits, each (n_nodes, n_neighbors)."""
@@ -38,7 +41,9 @@ def _walk_block(
         own.tallies = tuple(_empty_tally(size, step.indices.dtype) for size in sizes)
     index, visits = plan.empty(len(rows))
     matrix = (step.indptr, step.indices, step.data)
-    walk_rows(matrix, hubs.fields, own.tallies, rows, plan.n_steps, plan.tie_fields, index, visits)
+    is_large = step.shape[0] >= LARGE
+    nodes_apart, rule = hubs.fields, plan.tie_fields
+    walk_rows(matrix, nodes_apart, own.tallies, is_large, rows, plan.n_steps, rule, index, visits)
     return index, visits
 
 
