@@ -49,6 +49,4 @@ def _walk_block(
 
 def _empty_tally(n_nodes: int, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
     """Return amounts of 0 and a list, both of numpy's memory: it has large pages, numba's not."""
-    amounts = np.empty(n_nodes)
-    amounts.fill(0.0)
-    return amounts, np.empty(n_nodes + 1, dtype=dtype)
+    return np.zeros(n_nodes), np.empty(n_nodes + 1, dtype=dtype)
