@@ -20,7 +20,7 @@ def test_a_launcher_may_ask_for_fewer_threads_than_there_are_cores(said, expecte
 
 
 @pytest.mark.parametrize(("began_with", "expected"), [("3", 3), (None, 4)])
-def test_only_what_the_process_began_with_counts(began_with, expected):
+def test_only_what_was_said_before_the_import_counts(began_with, expected):
     # dask sets the variable in the process that starts its workers, and leaves it so.
     program = """
         import os

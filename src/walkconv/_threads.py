@@ -6,11 +6,11 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any
 
 _ASKED = os.environ.get("OMP_NUM_THREADS", "")
-"""Of the time of the import: dask sets it to 1 for the workers it starts, and leaves it so."""
+"""As it was when walkconv was imported: dask sets it to 1 for its workers, and leaves it so."""
 
 
 def available_threads() -> int:
-    """Return how many cores this process may use, at most ``OMP_NUM_THREADS`` if it began with one.
+    """Return how many cores this process may use, at most what ``OMP_NUM_THREADS`` said first.
 
     Launchers of several processes set it, so that these do not use all cores each.
     """

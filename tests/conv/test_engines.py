@@ -152,6 +152,7 @@ def test_the_best_engine_is_the_default(capsys, monkeypatch):
     show_config()
     engines.choose.cache_clear()
     assert native.preferred() in native.supported()
+    assert native.preferred() != "portable" or native.supported() == ("portable",)
     assert f"native kernel, {native.preferred()}" in capsys.readouterr().out
 
 

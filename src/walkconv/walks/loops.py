@@ -26,7 +26,8 @@ TABLE_BITS = 10
 MOST_IN_TABLE = 2 ** (TABLE_BITS - 1)
 """A table of a walk that meets few nodes has 1024 slots, half of them filled at most."""
 MOST_EDGES = 48
-"""A walk that comes to a node with more edges is not taken for one that meets few."""
+"""A walk that comes to a node with more edges is not taken for one that meets few. Busy nodes have
+more, so that whoever counts, amounts are added in the same order and visits are the same bits."""
 
 unsigned = np.uint64
 """Of a place that may be negative, numba asks every time whether it counts from the end."""
@@ -43,7 +44,7 @@ def rank_rows(rows, visits, rule, index, best):
 
 
 @compiled
-def walk_rows(step, hubs, tallies, is_large, rows, n_steps, rule, index, best):
+def walk_rows(step, hubs, tallies, tries_tables, rows, n_steps, rule, index, best):
     """Walk from some nodes and rank what each visits.
 
     The visits of a walk are those that follow from its first steps to hubs, which rows of a group
@@ -61,8 +62,8 @@ def walk_rows(step, hubs, tallies, is_large, rows, n_steps, rule, index, best):
     tallies : tuple
         Four tallies, empty before and after: amounts (n_nodes,) of 0, and place (n_nodes + 1,) for
         a list of the nodes whose amount is not 0. The last may be of no nodes if no row shares.
-    is_large : bool
-        Whether tallies do not stay in the cache, so that walks that meet few nodes do without.
+    tries_tables : bool
+        Whether rows that share no hubs are walked in a table first, in case they meet few nodes.
     rows : array of shape (n_rows,)
         Where to start from; rows with the same hubs should follow each other.
     n_steps : int
@@ -83,7 +84,7 @@ def walk_rows(step, hubs, tallies, is_large, rows, n_steps, rule, index, best):
     for place in range(len(rows)):
         row = rows[place]
         _fetch_ahead(rows, place, step)
-        if is_large and group[row] == 0:
+        if tries_tables and group[row] == 0:
             n_few = _walk_in_table(row, step, n_steps, tables, few)
             if n_few > 0:
                 rank_row(row, few[0][:n_few], few[1][:n_few], rule, index[place], best[place])
@@ -157,7 +158,7 @@ def _walk_in_table(row, step, n_steps, tables, few):
 def _empty_table(dtype):
     """Return room for nodes, amounts of 0, and room for a list of the slots that are filled."""
     n_slots = 2 * MOST_IN_TABLE
-    slots = np.empty(MOST_IN_TABLE + 1, dtype=np.uint64)
+    slots = np.empty(MOST_IN_TABLE + 1, dtype=np.uint16)
     return np.empty(n_slots, dtype=dtype), np.zeros(n_slots), slots
 
 
@@ -185,16 +186,21 @@ def _enter(nodes, chance, n_nodes, table, n_table):
 
 @compiled
 def _move_in_table(step, nodes, chance, n_nodes, table, n_table):
-    """Do a step from some nodes; return how many nodes the table has, and whether it is done."""
+    """Do a step from some nodes, unless it may lead to too many.
+
+    Returns how many nodes the table has, and whether the step was done.
+    """
     indptr, indices, probability = step
     held, amounts, slots = table
+    n_most = n_table
+    for place in range(n_nodes):
+        n_edges = indptr[nodes[place] + 1] - indptr[nodes[place]]
+        n_most += n_edges
+        if n_edges > MOST_EDGES or n_most > MOST_IN_TABLE:
+            return n_table, False
     for place in range(n_nodes):
         node = unsigned(nodes[place])
-        first, end = unsigned(indptr[node]), unsigned(indptr[node + unsigned(1)])
-        n_edges = end - first
-        if n_edges > MOST_EDGES or n_table + n_edges > MOST_IN_TABLE:
-            return n_table, False
-        for edge in range(first, end):
+        for edge in range(unsigned(indptr[node]), unsigned(indptr[node + unsigned(1)])):
             amount = chance[place] * probability[edge]
             if amount > 0:
                 there = indices[edge]

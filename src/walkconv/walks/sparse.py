@@ -41,12 +41,16 @@ def _walk_block(
         own.tallies = tuple(_empty_tally(size, step.indices.dtype) for size in sizes)
     index, visits = plan.empty(len(rows))
     matrix = (step.indptr, step.indices, step.data)
-    is_large = step.shape[0] >= LARGE
-    nodes_apart, rule = hubs.fields, plan.tie_fields
-    walk_rows(matrix, nodes_apart, own.tallies, is_large, rows, plan.n_steps, rule, index, visits)
+    walk_rows(
+        *(matrix, hubs.fields, own.tallies, step.shape[0] >= LARGE),
+        *(rows, plan.n_steps, plan.tie_fields, index, visits),
+    )
     return index, visits
 
 
 def _empty_tally(n_nodes: int, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
-    """Return amounts of 0 and a list, both of numpy's memory: it has large pages, numba's not."""
+    """Return amounts of 0 and a list: memory of numpy's, which has large pages, numba's has not.
+
+    On large graphs most of it is never touched, and then costs nothing.
+    """
     return np.zeros(n_nodes), np.empty(n_nodes + 1, dtype=dtype)

@@ -11,6 +11,9 @@
 
 #include "kernel.h"
 #include "kernel_threads.h"
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 /* ---- tables in a form that the loops read ---------------------------------- */
 
@@ -147,13 +150,24 @@ EXPORT int walkconv_supported(int isa)
     return 0;
 }
 
-/* The instruction set to use on this machine.  AMD's family 19h (Zen 4; Zen 3 has no
- * AVX-512) computes a vector of 512 bits in two halves: nothing is gained by it, and more
- * is lost to padding. */
+#ifdef X86
+/* Whether this is AMD's family 19h: Zen 4, as Zen 3 has no AVX-512.  It computes a vector
+ * of 512 bits in two halves, so that nothing is gained by one, and more is lost to padding. */
+static int halves_vectors(void)
+{
+    unsigned eax, ebx, ecx, edx;
+    if (!__get_cpuid(0, &eax, &ebx, &ecx, &edx) || ebx != signature_AMD_ebx ||
+        !__get_cpuid(1, &eax, &ebx, &ecx, &edx))
+        return 0;
+    return (eax >> 8 & 0xf) + (eax >> 20 & 0xff) == 0x19;
+}
+#endif
+
+/* The instruction set to use on this machine. */
 EXPORT int walkconv_preferred(void)
 {
 #ifdef X86
-    if (walkconv_supported(AVX512) && !__builtin_cpu_is("amdfam19h"))
+    if (walkconv_supported(AVX512) && !halves_vectors())
         return AVX512;
     if (walkconv_supported(AVX2))
         return AVX2;
