@@ -1,9 +1,11 @@
 """Workers of a dask cluster beside threads: the part `dask` of `bench_scale`."""
 
+import os
 import statistics
 import time
 from collections.abc import Callable
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import scipy.sparse as sp
@@ -27,6 +29,7 @@ def measure_dask(names: list[str], warm_up: Callable[[], None]) -> list[dict]:
     warm_up()
     rows = []
     with (
+        patch.dict(os.environ),  # where dask leaves that whoever starts next has one thread
         LocalCluster(n_workers=N_WORKERS, threads_per_worker=1, dashboard_address=":0") as cluster,
         Client(cluster, direct_to_workers=True) as client,
     ):
