@@ -1,12 +1,14 @@
 import os
 import subprocess
 import sys
+import threading
+import time
 from textwrap import dedent
 
 import pytest
 
 from walkconv import _threads
-from walkconv._threads import available_threads
+from walkconv._threads import available_threads, done_in_threads
 
 
 @pytest.mark.parametrize(
@@ -41,3 +43,46 @@ def test_only_what_was_said_before_the_import_counts(began_with, expected):
         check=True,
     ).stdout
     assert int(said) == expected
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 3, 9])
+@pytest.mark.parametrize("n_items", [0, 1, 2, 50])
+def test_every_item_is_worked_on_once(n_items, n_threads):
+    done = list(done_in_threads(lambda item: item**2, range(n_items), n_threads))
+    assert sorted(done) == [(item, item**2) for item in range(n_items)]
+
+
+def test_the_calling_thread_and_its_helpers_work_at_the_same_time():
+    together = threading.Barrier(3)
+
+    def work(_):
+        together.wait(timeout=30)
+        return threading.get_ident()
+
+    found = dict(done_in_threads(work, range(3), 3))
+    assert len(set(found.values())) == 3
+    assert threading.get_ident() in found.values()
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_an_error_ends_the_work_and_is_raised(n_threads):
+    begun = []
+
+    def work(item):
+        begun.append(item)
+        if item == 4:
+            raise ValueError("the fourth")
+        time.sleep(1e-3)
+
+    with pytest.raises(ValueError, match="the fourth"):
+        list(done_in_threads(work, range(1000), n_threads))
+    assert len(begun) < 1000
+
+
+def test_whoever_stops_listening_leaves_no_thread_behind():
+    before = threading.active_count()
+    results = done_in_threads(lambda item: time.sleep(1e-3), range(1000), 3)
+    next(results)
+    assert threading.active_count() > before
+    results.close()
+    assert threading.active_count() == before

@@ -33,9 +33,7 @@ def compare(graph, **settings):
 def numbers_met(graph, rows, n_steps):
     """How many nodes the walk from each row meets, in one pair of tables; 0 if too many."""
     step = sparse_transition(sp.csr_array(graph, dtype=float))
-    dtype = step.indices.dtype
-    tables = loops._empty_table(dtype), loops._empty_table(dtype)
-    few = np.empty(loops.MOST_IN_TABLE, dtype=dtype), np.empty(loops.MOST_IN_TABLE)
+    tables, few = loops.empty_tables(step.indices.dtype)
     matrix = step.indptr, step.indices, step.data
     met = [loops._walk_in_table(row, matrix, n_steps, tables, few) for row in rows]
     assert not any(amounts.any() for _, amounts, _ in tables)

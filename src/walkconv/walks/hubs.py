@@ -35,7 +35,7 @@ class Hubs:
     is_busy : ndarray of shape (n_nodes,), bool
         From these the last step is not done at once.
     most_likely : ndarray of shape (n_nodes,)
-        The largest probability of a step from each node.
+        The largest probability of a step from each busy node.
     from_busy : tuple of ndarray
         Column by column the steps from busy nodes: indptr, indices, probability.
     """
@@ -88,15 +88,12 @@ def set_apart(
     step: sp.csr_array, is_hub: np.ndarray, is_busy: np.ndarray, *, n_sharers: int = SHARERS
 ) -> Hubs:
     """Return what the loops need to know of the given hubs and busy nodes, any that one likes."""
-    most_likely, columns = np.empty(0), sp.csr_array((1, 1))
-    if is_busy.any():
-        degree = np.diff(step.indptr)
-        most_likely = np.maximum.reduceat(step.data, step.indptr[:-1])
-        kept = np.repeat(is_busy, degree)
-        indptr = np.concatenate([[0], np.cumsum(np.where(is_busy, degree, 0))])
-        from_busy = (step.data[kept], step.indices[kept], indptr.astype(step.indptr.dtype))
-        columns = sp.csr_array(sp.csr_array(from_busy, shape=step.shape).T)
-    from_busy = columns.indptr, columns.indices, columns.data
+    most_likely = np.zeros(len(is_busy))
+    busy = np.flatnonzero(is_busy).astype(step.indices.dtype)
+    steps = step[busy]
+    most_likely[busy] = np.maximum.reduceat(steps.data, steps.indptr[:-1])
+    columns = sp.csr_array(steps.T)
+    from_busy = columns.indptr, busy[columns.indices], columns.data
     return Hubs(is_hub, _groups(step, is_hub, n_sharers), is_busy, most_likely, from_busy)
 
 

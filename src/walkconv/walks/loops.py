@@ -11,7 +11,7 @@ the caller's rule decides, then the lowest index.
 
 import numpy as np
 
-from walkconv._compiled import compiled, prefetch
+from walkconv._compiled import borrowed, compiled, inlined, prefetch
 
 TIE = 1e-9
 REACHED = float(np.finfo(np.float64).tiny)
@@ -38,13 +38,14 @@ BY_INDEX, BY_CHANCE, BY_DISPLACEMENT = 0, 1, 2
 @compiled
 def rank_rows(rows, visits, rule, index, best):
     """Rank the visits (n_rows, n_nodes) of some nodes; index and best are (n_rows, n_neighbors)."""
+    rows, visits, rule, index, best = borrowed((rows, visits, rule, index, best))
     for place in range(len(rows)):
         reached = np.flatnonzero(visits[place] >= REACHED)
         rank_row(rows[place], reached, visits[place][reached], rule, index[place], best[place])
 
 
 @compiled
-def walk_rows(step, hubs, tallies, tries_tables, rows, n_steps, rule, index, best):
+def walk_rows(step, hubs, tallies, tables, tries_tables, rows, n_steps, rule, index, best):
     """Walk from some nodes and rank what each visits.
 
     The visits of a walk are those that follow from its first steps to hubs, which rows of a group
@@ -62,6 +63,8 @@ def walk_rows(step, hubs, tallies, tries_tables, rows, n_steps, rule, index, bes
     tallies : tuple
         Four tallies, empty before and after: amounts (n_nodes,) of 0, and place (n_nodes + 1,) for
         a list of the nodes whose amount is not 0. The last may be of no nodes if no row shares.
+    tables : tuple
+        What `empty_tables` returns.
     tries_tables : bool
         Whether rows that share no hubs are walked in a table first, in case they meet few nodes.
     rows : array of shape (n_rows,)
@@ -73,10 +76,10 @@ def walk_rows(step, hubs, tallies, tries_tables, rows, n_steps, rule, index, bes
     index, best : arrays of shape (n_rows, n_neighbors)
         Written.
     """
-    is_hub, group, is_busy, most_likely, from_busy = hubs
-    here, there, own, shared = tallies
-    tables = (_empty_table(own[1].dtype), _empty_table(own[1].dtype))
-    few = (np.empty(MOST_IN_TABLE, dtype=own[1].dtype), np.empty(MOST_IN_TABLE))
+    step, rows, rule, index, best = borrowed((step, rows, rule, index, best))
+    is_hub, group, is_busy, most_likely, from_busy = borrowed(hubs)
+    here, there, own, shared = borrowed(tallies)
+    tables, few = borrowed(tables)
     n_shared = 0
     met, share = shared[1][:0], shared[0][:0]  # the hubs that `shared` follows from
     listed, unlisted = met, 0.0
@@ -129,7 +132,7 @@ def walk_rows(step, hubs, tallies, tries_tables, rows, n_steps, rule, index, bes
     _clear(shared, n_shared)
 
 
-@compiled
+@inlined
 def _walk_in_table(row, step, n_steps, tables, few):
     """Walk from a node, with amounts in tables that stay in the cache.
 
@@ -154,15 +157,20 @@ def _walk_in_table(row, step, n_steps, tables, few):
     return n_visited if fits else 0
 
 
-@compiled
-def _empty_table(dtype):
-    """Return room for nodes, amounts of 0, and room for a list of the slots that are filled."""
+def empty_tables(dtype):
+    """Return two tables, and room for the nodes of one and their visits.
+
+    A table is room for nodes, amounts of 0, and room for a list of the slots that are filled.
+    """
     n_slots = 2 * MOST_IN_TABLE
-    slots = np.empty(MOST_IN_TABLE + 1, dtype=np.uint16)
-    return np.empty(n_slots, dtype=dtype), np.zeros(n_slots), slots
+    tables = tuple(
+        (np.empty(n_slots, dtype), np.zeros(n_slots), np.empty(MOST_IN_TABLE + 1, np.uint16))
+        for _ in range(2)
+    )
+    return tables, (np.empty(MOST_IN_TABLE, dtype), np.empty(MOST_IN_TABLE))
 
 
-@compiled
+@inlined
 def _slot_of(node, held, amounts):
     """Return where in a table a node is, or may be put."""
     slot = unsigned(node) * unsigned(0x9E3779B97F4A7C15) >> unsigned(64 - TABLE_BITS)
@@ -171,7 +179,7 @@ def _slot_of(node, held, amounts):
     return slot
 
 
-@compiled
+@inlined
 def _enter(nodes, chance, n_nodes, table, n_table):
     """Add the chances of some nodes to a table; return how many nodes it has then."""
     held, amounts, slots = table
@@ -184,7 +192,7 @@ def _enter(nodes, chance, n_nodes, table, n_table):
     return n_table
 
 
-@compiled
+@inlined
 def _move_in_table(step, nodes, chance, n_nodes, table, n_table):
     """Do a step from some nodes, unless it may lead to too many.
 
@@ -212,7 +220,7 @@ def _move_in_table(step, nodes, chance, n_nodes, table, n_table):
     return n_table, True
 
 
-@compiled
+@inlined
 def _take_out(table, n_table, nodes, chance):
     """Empty a table; return how many nodes it had, which are written with what they had."""
     held, amounts, slots = table
@@ -223,7 +231,7 @@ def _take_out(table, n_table, nodes, chance):
     return n_table
 
 
-@compiled
+@inlined
 def _fetch_ahead(rows, place, step):
     """Ask for what the next walks read first, so that they need not wait for memory one by one."""
     indptr, indices, probability = step
@@ -268,7 +276,7 @@ def _walk_from(nodes, chance, step, n_steps, is_busy, here, there, visits):
     return n_visited
 
 
-@compiled
+@inlined
 def _first_step(row, step, is_hub, is_sharing, here):
     """Step to the nodes whose visits are not shared; return how many they are."""
     indptr, indices, probability = step
@@ -283,7 +291,7 @@ def _first_step(row, step, is_hub, is_sharing, here):
     return n_here
 
 
-@compiled
+@inlined
 def _walk(step, n_steps, is_busy, here, there, n_here, visits, n_visited):
     """Walk on, but do not leave busy nodes in the last step.
 
@@ -308,7 +316,7 @@ def _walk(step, n_steps, is_busy, here, there, n_here, visits, n_visited):
     return n_visited, here, n_left, n_here
 
 
-@compiled
+@inlined
 def _move(step, chance, nodes, tally, n_tally):
     """Do a step from some nodes, whose chances become 0; return how many nodes have a tally."""
     indptr, indices, probability = step
@@ -326,14 +334,14 @@ def _move(step, chance, nodes, tally, n_tally):
     return n_tally
 
 
-@compiled
+@inlined
 def _clear(tally, n_tally):
     amounts, nodes = tally
     for place in range(n_tally):
         amounts[unsigned(nodes[place])] = 0.0
 
 
-@compiled
+@inlined
 def _put(node, amount, tally, n_tally):
     """Set the amount of a node that has none; return how many nodes have one."""
     if amount > 0:
@@ -343,7 +351,7 @@ def _put(node, amount, tally, n_tally):
     return n_tally
 
 
-@compiled
+@inlined
 def _add(more, n_more, tally, n_tally):
     """Add a tally to another; return how many nodes this has then."""
     amounts, nodes = tally
@@ -380,7 +388,7 @@ def _most(tally, n_tally, n_wanted):
     return most[np.argsort(-amounts[most])], enough
 
 
-@compiled
+@inlined
 def _rank_best(row, own, n_own, common, pending, slack, rule, room, out):
     """Rank the best of one row; return whether no other node can be among them.
 
@@ -392,7 +400,7 @@ def _rank_best(row, own, n_own, common, pending, slack, rule, room, out):
         The tally of its own visits, and how many nodes have some.
     common : tuple
         A factor, the visits (n_nodes,) to be multiplied by it, the nodes with the most of them in
-        descending order, and a bound of the others'.
+        descending order, and a bound of the others'. If `slack` is 1 all nodes, in any order.
     pending : tuple
         What no node can gain more of from the busy nodes not left yet, the chances (n_nodes,) to
         be there, and the steps from them by column.
@@ -408,17 +416,18 @@ def _rank_best(row, own, n_own, common, pending, slack, rule, room, out):
     bound, waiting, from_busy = pending
     index, best = out
     n_neighbors = len(index)
+    index[:] = -1
     best[:] = 0.0
     for place in range(n_own):
-        node = visited[place]
+        node = unsigned(visited[place])
         value[place] = visits[node] + (scale * shared[node] if scale > 0 else 0.0)
-        if value[place] > best[0]:
+        if value[place] > best[0] and value[place] >= REACHED:
             _sink(node, value[place], n_neighbors, index, best)
     n_new = 0
     for node in listed:
         if n_new == n_neighbors or scale * shared[node] <= best[0]:
             break
-        if visits[node] == 0:
+        if visits[node] == 0 and scale * shared[node] >= REACHED:
             _sink(node, scale * shared[node], n_neighbors, index, best)
             n_new += 1
     enough = best[0] * (1.0 - slack)
@@ -444,11 +453,13 @@ def _rank_best(row, own, n_own, common, pending, slack, rule, room, out):
             node = candidates[place]
             for edge in range(indptr[node], indptr[node + 1]):
                 value[place] += waiting[indices[edge]] * probability[edge]
-    low = rank_row(row, candidates[:n_found], value[:n_found], rule, index, best)
+    if bound > 0 or slack == 1.0:  # else the best are held already
+        _hold_best(candidates[:n_found], value[:n_found], index, best)
+    low = _order_best(row, candidates[:n_found], value[:n_found], rule, index, best)
     return n_found <= n_neighbors or enough == 0 or low * (1.0 - TIE) > enough
 
 
-@compiled
+@inlined
 def _sink(node, value, n_held, nodes, values):
     """Put a node in the place of the first of a heap, whose least value stands first."""
     place = 0
@@ -463,7 +474,7 @@ def _sink(node, value, n_held, nodes, values):
     nodes[place], values[place] = node, value
 
 
-@compiled
+@inlined
 def rank_row(node, candidates, visits, rule, index, best_visits):
     """Write the most visited candidates into one row; return the least visits of the last tie.
 
@@ -478,12 +489,24 @@ def rank_row(node, candidates, visits, rule, index, best_visits):
     index, best_visits : arrays of shape (n_neighbors,)
         Written: nodes in order and their visits, then -1 and 0.
     """
-    n_neighbors = len(index)
+    _hold_best(candidates, visits, index, best_visits)
+    return _order_best(node, candidates, visits, rule, index, best_visits)
+
+
+@inlined
+def _hold_best(candidates, visits, index, best_visits):
+    """Write the most visited candidates as a heap, ties as they come; -1 and 0 for none."""
     index[:] = -1
     best_visits[:] = 0.0
     for place in range(len(visits)):
         if visits[place] > best_visits[0] and visits[place] >= REACHED:
-            _sink(candidates[place], visits[place], n_neighbors, index, best_visits)
+            _sink(candidates[place], visits[place], len(index), index, best_visits)
+
+
+@inlined
+def _order_best(node, candidates, visits, rule, index, best_visits):
+    """Sort the heap of the best and break its ties, the last one with all candidates."""
+    n_neighbors = len(index)
     low, high = _last_tie(visits, best_visits[0])
     _sort(index, best_visits)
     n_filled = 0
@@ -505,7 +528,7 @@ def rank_row(node, candidates, visits, rule, index, best_visits):
     return low
 
 
-@compiled
+@inlined
 def _last_tie(visits, last):
     """Return the least and the most visits of the tie that the last slot, with `last`, belongs to.
 
@@ -526,7 +549,7 @@ def _last_tie(visits, last):
     return max(low, REACHED), high
 
 
-@compiled
+@inlined
 def _sort(nodes, values):
     """Sort a heap: the largest value comes first."""
     for last in range(len(values) - 1, 0, -1):
@@ -535,41 +558,43 @@ def _sort(nodes, values):
         _sink(node, value, last, nodes, values)
 
 
-@compiled
+@inlined
 def _order_ties(node, rule, n_filled, index, best_visits):
     """Bring the ties of nodes in descending order of visits into the order of the rule."""
     tie_start = 0
     before = 0.0
     for place in range(n_filled):
         candidate, value = index[place], best_visits[place]
-        if value < before * (1.0 - TIE):
-            tie_start = place
+        is_apart = value < before * (1.0 - TIE)
         before = value
+        if is_apart:
+            tie_start = place
+            continue
         slot = place
         while slot > tie_start and _comes_before(candidate, index[slot - 1], node, rule):
             slot -= 1
         _insert(candidate, value, slot, place + 1, index, best_visits)
 
 
-@compiled
+@inlined
 def _insert(candidate, value, slot, n_filled, index, best_visits):
     """Put a candidate into its slot, moving later ones on; `n_filled` slots are filled then."""
     for later in range(n_filled - 1, slot, -1):
-        index[later] = index[later - 1]
-        best_visits[later] = best_visits[later - 1]
+        index[unsigned(later)] = index[unsigned(later - 1)]
+        best_visits[unsigned(later)] = best_visits[unsigned(later - 1)]
     index[slot] = candidate
     best_visits[slot] = value
 
 
-@compiled
+@inlined
 def _comes_before(a, b, node, rule):
     """Tell whether a stands before b in a tie of `node`."""
-    kind, seed, places = rule
     if a == node or b == node:
         return a == node
-    if kind == BY_CHANCE:
-        return _chance(seed, node, a) < _chance(seed, node, b)
-    if kind == BY_DISPLACEMENT:
+    if rule[0] == BY_CHANCE:
+        return _chance(rule[1], node, a) < _chance(rule[1], node, b)
+    if rule[0] == BY_DISPLACEMENT:
+        places = rule[2]
         for axis in range(places.shape[1]):
             step_a = np.rint(places[a, axis] - places[node, axis])
             step_b = np.rint(places[b, axis] - places[node, axis])
@@ -578,13 +603,13 @@ def _comes_before(a, b, node, rule):
     return a < b
 
 
-@compiled
+@inlined
 def _chance(seed, node, other):
     """Return a number that looks random, the same for the same pair (splitmix64)."""
     return _mix(_mix(_mix(np.uint64(seed)) ^ np.uint64(node)) ^ np.uint64(other))
 
 
-@compiled
+@inlined
 def _mix(bits):
     bits = np.uint64(bits + np.uint64(0x9E3779B97F4A7C15))
     bits = np.uint64((bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9))

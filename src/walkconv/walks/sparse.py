@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from walkconv.walks.hubs import Hubs, find_hubs
-from walkconv.walks.loops import walk_rows
+from walkconv.walks.loops import empty_tables, walk_rows
 from walkconv.walks.plan import Plan
 from walkconv.walks.transition import sparse_transition
 
@@ -39,10 +39,11 @@ def _walk_block(
     if not hasattr(own, "tallies"):
         sizes = [step.shape[0]] * 3 + [step.shape[0] if hubs.group.any() else 0]
         own.tallies = tuple(_empty_tally(size, step.indices.dtype) for size in sizes)
+        own.tables = empty_tables(step.indices.dtype)
     index, visits = plan.empty(len(rows))
     matrix = (step.indptr, step.indices, step.data)
     walk_rows(
-        *(matrix, hubs.fields, own.tallies, step.shape[0] >= LARGE),
+        *(matrix, hubs.fields, own.tallies, own.tables, step.shape[0] >= LARGE),
         *(rows, plan.n_steps, plan.tie_fields, index, visits),
     )
     return index, visits

@@ -10,9 +10,14 @@ def sparse_transition(graph: sp.csr_array) -> sp.csr_array:
     Where no row is empty it has the indices of the graph in common, not copies.
     """
     step = sp.csr_array((np.abs(graph.data), graph.indices, graph.indptr), shape=graph.shape)
-    degree = step.sum(axis=1)
-    stays = np.asarray(degree == 0)
-    step.data /= np.repeat(degree, np.diff(step.indptr))
-    if stays.any():
-        step = sp.csr_array(step + sp.diags_array(stays.astype(np.float64)))
-    return step
+    n_edges = np.diff(step.indptr)
+    step.data /= np.repeat(step @ np.ones(len(n_edges)), n_edges)
+    stays = np.flatnonzero(n_edges == 0)
+    if len(stays) == 0:
+        return step
+    indices, data = (
+        np.insert(values, step.indptr[stays], new)
+        for values, new in ((step.indices, stays), (step.data, 1.0))
+    )
+    indptr = step.indptr + np.searchsorted(stays, np.arange(len(step.indptr)))
+    return sp.csr_array((data, indices, indptr.astype(step.indptr.dtype)), shape=step.shape)
