@@ -56,17 +56,17 @@ def _without_owner(context: Any, builder: Any, kind: Any, value: Any) -> Any:
         array.meminfo = cgutils.get_null_value(array.meminfo.type)
         array.parent = cgutils.get_null_value(array.parent.type)
         return array._getvalue()
-    if isinstance(kind, types.BaseTuple):
+    if isinstance(kind, types.Tuple | types.UniTuple):
         parts = cgutils.unpack_tuple(builder, value, len(kind))
         bare = [
-            _without_owner(context, builder, kind[place], part) for place, part in enumerate(parts)
+            _without_owner(context, builder, *part) for part in zip(kind.types, parts, strict=True)
         ]
         return context.make_tuple(builder, kind, bare)
     return value
 
 
 borrowed: Any = intrinsic(_borrow)
-"""``borrowed(arrays)``, inside loops: the same arrays, alone or in tuples, uses of them not counted.
+"""``borrowed(arrays)``, inside loops: the same arrays, alone or in tuples, their uses not counted.
 
 Counting who uses an array takes some twenty cycles each time one is handed on or cut, which shows
 in a loop that does little else. Only for what the caller keeps, such as arguments: an array made
