@@ -17,6 +17,42 @@
 
 /* ---- tables in a form that the loops read ---------------------------------- */
 
+struct offsets {
+    const struct problem *problem;
+    int32_t *offset;
+};
+
+/* Nodes that are one work item of share_offsets. */
+enum { OFFSET_NODES = 4096 };
+
+/* Work item: the offsets of some nodes. */
+static void offset_item(const void *context, int64_t item, void *scratch)
+{
+    const struct offsets *to = context;
+    const struct problem *a = to->problem;
+    const int64_t p = a->n_ranks, end = min64((item + 1) * OFFSET_NODES, a->n_out);
+    (void)scratch;
+    for (int64_t i = item * OFFSET_NODES; i < end; i++)
+        for (int64_t r = 0; r < p; r++) {
+            const int64_t j = a->index[i * p + r];
+            const int used = (uint64_t)j < (uint64_t)a->n_in;
+            to->offset[r * a->n_out + i] = used ? (int32_t)(j * a->depth) : -1;
+        }
+}
+
+static int share_offsets(const struct problem *a, int32_t **offsets)
+{
+    *offsets = NULL;
+    if (a->per_sample || a->n_in > INT32_MAX / a->depth)
+        return WALKCONV_OK;
+    *offsets = allocate(a->n_out * a->n_ranks, sizeof(int32_t));
+    if (!*offsets)
+        return WALKCONV_NO_MEMORY;
+    const struct offsets to = {a, *offsets};
+    return parallel_items(a->n_threads, ceil_div(a->n_out, OFFSET_NODES),
+                          4.0 * (double)(a->n_out * a->n_ranks), 0, offset_item, &to);
+}
+
 static int32_t *scalar_places(const struct problem *a)
 {
     const int64_t slots = a->n_out * a->n_ranks;

@@ -102,6 +102,12 @@ static int parallel_items(int64_t n_threads, int64_t n_items, double cost, size_
 /* 64-byte aligned memory for `count` objects of `size` bytes, NULL on failure. */
 static void *allocate(int64_t count, size_t size);
 
+/* Index (N, p) of a table that all samples share as offsets (p, N) into one of them,
+ * -1 for an empty slot: to find a neighbour by these takes a tenth of the time.  Sets
+ * *offsets, to be freed, to NULL where there are none: tables differ, or offsets have
+ * more than 32 bits. */
+static int share_offsets(const struct problem *a, int32_t **offsets);
+
 /* Index (N, p) as 32-bit places in one sample of one channel, n_in for an empty slot;
  * to be freed, NULL on failure. */
 static int32_t *scalar_places(const struct problem *a);

@@ -238,19 +238,30 @@ enum { NAME(chunk_columns) = 1024 / sizeof(REAL) };
 struct NAME(neighbours) {
     const struct problem *problem;
     const REAL *x, *scale;
-    const REAL *zero; /* (d) zeros: what an empty slot points at */
-    int gathered;     /* rows are copied (narrow or scaled) instead of pointed at */
+    const REAL *zero;      /* (d) zeros: what an empty slot points at */
+    const int32_t *offset; /* from share_offsets, or NULL */
+    int gathered;          /* rows are copied (narrow or scaled) instead of pointed at */
 };
 
-static struct NAME(neighbours) NAME(neighbours_of)(const struct problem *a, const REAL *zero)
+/* Whether rows are copied. */
+static int NAME(is_gathered)(const struct problem *a)
 {
-    const int gathered = a->scale != NULL || a->depth < NAME(direct_depth);
-    return (struct NAME(neighbours)){a, a->x, a->scale, zero, gathered};
+    return a->scale != NULL || a->depth < NAME(direct_depth);
 }
 
-/* Pointers into x (one sample) for `rows` rows of index, `step` apart, and its
- * first n_ranks ranks: source (n_ranks, stride).  Anything outside [0, n_in) is
- * an empty slot. */
+/* Pointers into x (one sample) for `rows` rows and n_ranks ranks of offsets, whose
+ * ranks are n_out apart: source (n_ranks, stride). */
+static void NAME(point_by_offset)(const REAL *x, const REAL *zero, const int32_t *offset,
+                                  int64_t n_out, int64_t rows, int64_t n_ranks,
+                                  int64_t stride, const REAL **source)
+{
+    for (int64_t r = 0; r < n_ranks; r++, offset += n_out, source += stride)
+        for (int64_t i = 0; i < rows; i++)
+            source[i] = offset[i] >= 0 ? x + offset[i] : zero;
+}
+
+/* The same by `rows` rows of index, `step` apart.  Anything outside [0, n_in) is an
+ * empty slot. */
 static void NAME(point_at)(const REAL *x, const REAL *zero, int64_t n_in, int64_t d,
                            const int64_t *index, int64_t step, int64_t rows, int64_t n_ranks,
                            int64_t stride, const REAL **source)
@@ -324,6 +335,9 @@ static void NAME(find_rows)(const struct NAME(neighbours) *from, int64_t row, in
                          panel + done * columns);
             for (int64_t i = done; i < done + n; i++)
                 source[i] = panel + i * columns;
+        } else if (from->offset) {
+            NAME(point_by_offset)(x, from->zero, from->offset + c.rank * a->n_out + node,
+                                  a->n_out, n, c.n_ranks, stride, source + done);
         } else {
             NAME(point_at)(x, from->zero, a->n_in, d, a->index + slot, p, n, c.n_ranks, stride,
                            source + done);

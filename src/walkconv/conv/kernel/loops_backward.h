@@ -39,7 +39,11 @@ static int NAME(backward)(const struct problem *a)
     const int64_t sums = plan.weight.n_partials * (n_k + 1) * f_padded;
     REAL *memory = allocate(zeros + packed + sums, sizeof(REAL));
     int64_t *uses = plan.x.sample_wise ? list_uses(a) : NULL;
+    int32_t *offset = NULL;
+    const int gathered = NAME(is_gathered)(a);
     int status = memory && (uses || !plan.x.sample_wise) ? WALKCONV_OK : WALKCONV_NO_MEMORY;
+    if (status == WALKCONV_OK && weights && !gathered)
+        status = share_offsets(a, &offset);
     if (status == WALKCONV_OK) {
         for (int64_t j = 0; j < zeros; j++)
             memory[j] = 0;
@@ -47,9 +51,9 @@ static int NAME(backward)(const struct problem *a)
             NAME(pack_grad_x)(&plan.x, memory + zeros);
         plan.x.uses = uses;
         plan.weight.partial = memory + zeros + packed;
-        plan.weight.from = NAME(neighbours_of)(a, memory);
-        plan.weight.prefetch =
-            !plan.weight.from.gathered && NAME(exceeds)(32, a->n_in, a->depth);
+        plan.weight.from =
+            (struct NAME(neighbours)){a, a->x, a->scale, memory, offset, gathered};
+        plan.weight.prefetch = !gathered && NAME(exceeds)(32, a->n_in, a->depth);
 
         const size_t x_scratch = NAME(grad_x_scratch)(&plan.x);
         const size_t weight_scratch = NAME(weight_scratch)();
@@ -65,6 +69,7 @@ static int NAME(backward)(const struct problem *a)
         status = NAME(reduce)(&plan.weight);
     free(memory);
     free(uses);
+    free(offset);
     return status;
 }
 

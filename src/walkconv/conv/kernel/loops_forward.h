@@ -109,20 +109,27 @@ static int NAME(forward)(const struct problem *a)
     for (int64_t j = 0; j < a->depth; j++)
         zero[j] = 0;
 
+    const int gathered = NAME(is_gathered)(a);
+    int32_t *offset = NULL;
+    if (!gathered && share_offsets(a, &offset) != WALKCONV_OK) {
+        free(memory);
+        return WALKCONV_NO_MEMORY;
+    }
     const double row_cost = (double)(n_k * f_padded + 4 * f + 8 * a->n_ranks);
     struct NAME(forward_plan) plan = {
         .problem = a,
-        .from = NAME(neighbours_of)(a, zero),
+        .from = {a, a->x, a->scale, zero, offset, gathered},
         .packed = memory,
         .base = base,
         .ones = ones,
         .item_rows = max64(1, (int64_t)(1e6 / row_cost) / ROWS) * ROWS,
         .limit = max64(1, min64(n_k, NAME(chunk_columns))),
     };
-    plan.prefetch = !plan.from.gathered && NAME(exceeds)(32, a->n_in, a->depth);
+    plan.prefetch = !gathered && NAME(exceeds)(32, a->n_in, a->depth);
     const int status =
         parallel_items(a->n_threads, ceil_div(rows, plan.item_rows), row_cost * (double)rows,
                        NAME(forward_scratch)(&plan), NAME(forward_item), &plan);
+    free(offset);
     free(memory);
     return status;
 }

@@ -4,7 +4,7 @@
  * shapes, and these are added in order. */
 
 /* Rows (M * N) of grad_out that meet one chunk of gathered x. */
-enum { NAME(block_rows) = 64 };
+enum { NAME(block_rows) = 96 };
 
 /* Columns of (p, d) gathered at a time, if they are gathered. */
 enum { NAME(gather_columns) = 512 / sizeof(REAL) };
