@@ -1,8 +1,10 @@
+import gc
 import os
 import subprocess
 import sys
 import threading
 import time
+import weakref
 from textwrap import dedent
 
 import pytest
@@ -77,6 +79,46 @@ def test_an_error_ends_the_work_and_is_raised(n_threads):
     with pytest.raises(ValueError, match="the fourth"):
         list(done_in_threads(work, range(1000), n_threads))
     assert len(begun) < 1000
+
+
+def test_a_thread_that_cannot_be_started_leaves_none_at_work(monkeypatch):
+    start, before, begun = threading.Thread.start, threading.active_count(), []
+
+    def start_some(thread):
+        if threading.active_count() > before + 1:
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    def work(item):
+        begun.append(item)
+        time.sleep(1e-3)
+
+    monkeypatch.setattr(threading.Thread, "start", start_some)
+    with pytest.raises(RuntimeError, match="can't start"):
+        list(done_in_threads(work, range(1000), 5))
+    assert threading.active_count() == before
+    assert len(begun) < 1000
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_what_the_work_held_is_free_after_an_error(n_threads):
+    class Held:
+        pass
+
+    def fail_with(held):
+        def work(item):
+            raise ValueError(f"{item} of {held}")
+
+        with pytest.raises(ValueError, match="of"):
+            list(done_in_threads(work, range(3), n_threads))
+        return weakref.ref(held)
+
+    gc.disable()
+    try:
+        reference = fail_with(Held())
+        assert reference() is None
+    finally:
+        gc.enable()
 
 
 def test_whoever_stops_listening_leaves_no_thread_behind():

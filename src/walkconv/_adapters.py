@@ -180,7 +180,7 @@ def _canonical(matrix: Any) -> sp.csr_array:
     graph.eliminate_zeros()
     with np.errstate(over="ignore"):
         weight = sp.csr_array((np.abs(graph.data), graph.indices, graph.indptr), graph.shape)
-        row_weight = weight @ np.ones(graph.shape[1])  # as sum(axis=1), in a fifth of the time
+        row_weight = weight @ np.ones(graph.shape[1])  # half the time of sum(axis=1)
     if not np.isfinite(row_weight).all():
         node = int(np.flatnonzero(~np.isfinite(row_weight))[0])
         raise ValueError(

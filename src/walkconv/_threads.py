@@ -29,8 +29,9 @@ def done_in_threads(
 ) -> Iterator[tuple[Any, Any]]:
     """Yield ``(item, work(item))`` for all items, as they are finished.
 
-    The calling thread is one of them: it works whenever nothing finished waits for it. A pool of
-    `concurrent.futures` takes as long to hand out twenty items as to select on a small graph.
+    The calling thread is one of them: it works whenever nothing finished waits for it, so what
+    others finish meanwhile is yielded after its own item. A pool of `concurrent.futures` takes as
+    long to hand out twenty items as to select on a small graph.
     """
     waiting, finished = deque(items), SimpleQueue()
 
@@ -40,19 +41,24 @@ def done_in_threads(
         except IndexError:
             return False
         try:
-            finished.put((item, work(item), None))
+            result = work(item)
         except BaseException as error:
+            waiting.clear()
             finished.put((item, None, error))
+        else:
+            finished.put((item, result, None))
         return True
 
     def work_on_all() -> None:
         while work_on_next():
             pass
 
-    helpers = [Thread(target=work_on_all) for _ in range(min(n_threads, len(items)) - 1)]
-    for helper in helpers:
-        helper.start()
+    helpers: list[Thread] = []
     try:
+        for _ in range(min(n_threads, len(items)) - 1):
+            helper = Thread(target=work_on_all)
+            helper.start()
+            helpers.append(helper)
         for _ in items:
             if finished.empty():
                 work_on_next()
@@ -61,6 +67,7 @@ def done_in_threads(
                 raise error
             yield item, result
     finally:
+        error = None  # else it would hold this frame, and the frame it
         waiting.clear()
         for helper in helpers:
             helper.join()

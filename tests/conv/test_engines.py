@@ -71,6 +71,16 @@ def test_the_same_bits_for_any_number_of_threads(each_native_engine, shape):
             assert torch.equal(a, b)
 
 
+def test_tables_of_many_nodes_have_the_values_of_the_definition(each_native_engine):
+    problem = random_problem(M=2, n_in=9001, N=9003, p=3, d=5, f=4, dtype=torch.float64)
+    found, expected = (
+        [out, *torch.autograd.grad(out.square().sum(), (problem[0], *problem[2:4]))]
+        for out in (graph_conv(*problem), define_graph_conv(*problem))
+    )
+    for a, b in zip(found, expected, strict=True):
+        torch.testing.assert_close(a, b)
+
+
 def test_a_table_changed_in_place_is_noticed(each_native_engine):
     x, index, weight, bias, _ = random_problem(M=2, n_in=9, N=9, f=3, dtype=torch.float64)
     for _ in range(2):

@@ -140,6 +140,14 @@ def test_faint_edges_to_hubs_are_edges():
     np.testing.assert_array_equal(index[0], [3, 0, 1])
 
 
+@pytest.mark.parametrize("is_hub", [False, True])
+def test_visits_too_few_to_have_digits_are_none(is_hub):
+    graph = np.zeros((4, 4))
+    graph[0, :2], graph[1, 1:3] = (1, 1e-160), (1, 1e-155)  # from 0 to 2 by a chance of 1e-315
+    index, _ = walk(graph, np.full(4, is_hub), NO[:4], n_neighbors=4, n_steps=2)
+    np.testing.assert_array_equal(index[0], [0, 1, -1, -1])
+
+
 def test_steps_whose_chance_is_zero_in_floating_point_are_no_steps():
     hub, leaves = np.zeros(399, dtype=int), np.arange(1, 400)
     rows = np.concatenate([hub, leaves, leaves])

@@ -101,7 +101,8 @@ class Plan:
             file=sys.stderr,
         ) as bar:
             for block, found in self._blocks_done(rows, work, most_rows):
-                index[block], visits[block] = found
+                place = _as_slice(block)
+                index[place], visits[place] = found
                 if self.finished is not None:
                     self.finished.append(block, *found)
                 bar.update(len(block))
@@ -131,6 +132,12 @@ class Plan:
             return self.block_size
         size = max(1, -(-n_rows // n_blocks))
         return min(most_rows, max(size, min(FEWEST_ROWS, MOST_GROWTH * size)))
+
+
+def _as_slice(rows: np.ndarray) -> np.ndarray | slice:
+    """Return rows that follow each other as a slice, which is written in a fourth of the time."""
+    follow = np.arange(rows[0], rows[0] + len(rows))
+    return slice(rows[0], rows[0] + len(rows)) if np.array_equal(rows, follow) else rows
 
 
 def _work_on(work: Callable[[np.ndarray], Any], rows: np.ndarray) -> Any:

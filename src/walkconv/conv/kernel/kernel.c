@@ -49,8 +49,14 @@ static int share_offsets(const struct problem *a, int32_t **offsets)
     if (!*offsets)
         return WALKCONV_NO_MEMORY;
     const struct offsets to = {a, *offsets};
-    return parallel_items(a->n_threads, ceil_div(a->n_out, OFFSET_NODES),
-                          4.0 * (double)(a->n_out * a->n_ranks), 0, offset_item, &to);
+    const int status =
+        parallel_items(a->n_threads, ceil_div(a->n_out, OFFSET_NODES),
+                       4.0 * (double)(a->n_out * a->n_ranks), 0, offset_item, &to);
+    if (status != WALKCONV_OK) {
+        free(*offsets);
+        *offsets = NULL;
+    }
+    return status;
 }
 
 static int32_t *scalar_places(const struct problem *a)

@@ -42,7 +42,7 @@ static int NAME(backward)(const struct problem *a)
     int32_t *offset = NULL;
     const int gathered = NAME(is_gathered)(a);
     int status = memory && (uses || !plan.x.sample_wise) ? WALKCONV_OK : WALKCONV_NO_MEMORY;
-    if (status == WALKCONV_OK && weights && !gathered)
+    if (status == WALKCONV_OK && weights && a->grad_weight && !gathered)
         status = share_offsets(a, &offset);
     if (status == WALKCONV_OK) {
         for (int64_t j = 0; j < zeros; j++)
