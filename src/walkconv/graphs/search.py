@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from walkconv._cluster import Spread, n_threads_of
-from walkconv._threads import available_threads, for_each_range
+from walkconv._threads import available_threads, done_in_threads, for_each_range
 from walkconv.graphs.columns import CHUNK_BYTES, Columns, correlations, without_rounding
 from walkconv.graphs.strongest import TIE_CELL, Strongest, add_products
 
@@ -86,7 +86,8 @@ def _candidates(
     groups = [(start, start + size) for start in range(0, len(blocks), size)]
     pairs = list(combinations_with_replacement(groups, 2))
     strongest = Strongest(blocks[-1].stop, n_kept)
-    for pair, found in done(partial(_tiles, n_kept), pairs):
+    work = partial(_tiles, n_kept, _threads_of_a_task(n_threads))
+    for pair, found in done(work, pairs):
         for group, (column, value) in zip(pair, found, strict=False):
             strongest.merge(blocks[group[0]].start, column, value)
     n_rows, rows_at_once = blocks[0].n_rows, blocks[0].rows_at_once
@@ -95,12 +96,21 @@ def _candidates(
     return strongest, rounding / (1.0 - rounding) if rounding < 1 else np.inf
 
 
+def _threads_of_a_task(n_threads: int) -> int:
+    """Return with how many threads to do one thing, while a cluster has so many for others."""
+    return 1 if n_threads else available_threads()
+
+
 def _tiles(
-    n_kept: int, blocks: list[Columns], pair: tuple[tuple[int, int], tuple[int, int]]
+    n_kept: int,
+    n_threads: int,
+    blocks: list[Columns],
+    pair: tuple[tuple[int, int], tuple[int, int]],
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return the strongest between two groups of blocks: column and value of one, then the other.
 
-    Of a group with itself only one comes back.
+    Of a group with itself only one comes back. The two sides of a tile are of different columns, so
+    that they are looked through at the same time.
     """
     groups = [blocks[start:stop] for start, stop in dict.fromkeys(pair)]
     n_rows, rows_at_once = blocks[0].n_rows, blocks[0].rows_at_once
@@ -113,12 +123,15 @@ def _tiles(
             for start in range(rows_at_once, n_rows, rows_at_once):
                 stop = start + rows_at_once
                 tile += read(here, start, stop).T @ read(there, start, stop)
+            row = here.start - groups[0][0].start
+            offers = [partial(best[0].offer, tile, row=row, column=there.start)]
             if there is here:
                 np.fill_diagonal(tile, 0.0)
             else:
                 row = there.start - groups[-1][0].start
-                best[-1].offer_mirrored(tile, row=row, column=here.start)
-            best[0].offer(tile, row=here.start - groups[0][0].start, column=there.start)
+                offers += [partial(best[-1].offer_mirrored, tile, row=row, column=here.start)]
+            for _ in done_in_threads(partial.__call__, offers, n_threads):
+                pass
     return [(one.column.astype(np.int32), one.value.astype(np.float32)) for one in best]
 
 
@@ -145,7 +158,7 @@ def _rank(
         size = min(-(-size // n_threads), max(1, ENTRIES_PER_TASK // column.shape[1]))
     starts = range(0, len(nodes), size)
     parts = [(nodes[start : start + size], column[start : start + size]) for start in starts]
-    work = partial(_products, 1 if n_threads else available_threads())
+    work = partial(_products, _threads_of_a_task(n_threads))
     for (some, others), value in done(work, parts):
         strongest.rank(some, others, value)
 
