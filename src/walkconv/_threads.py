@@ -30,8 +30,8 @@ def done_in_threads(
     """Yield ``(item, work(item))`` for all items, as they are finished.
 
     The calling thread is one of them: it works whenever nothing finished waits for it, so what
-    others finish meanwhile is yielded after its own item. A pool of `concurrent.futures` takes as
-    long to hand out twenty items as to select on a small graph.
+    others finish meanwhile is yielded after its own item. A pool of `concurrent.futures` takes
+    half a millisecond to hand out twenty items: on a small graph a tenth of the whole selection.
     """
     waiting, finished = deque(items), SimpleQueue()
 
