@@ -84,7 +84,7 @@ def show_config() -> None:
     """
     choice = choose()
     is_native = choice.name != "torch"
-    threads = "torch's own pool" if native.openmp_parallel() or not is_native else "a pool per call"
+    threads = "torch's own pool" if native.openmp() or not is_native else "a pool per call"
     lines = {
         "engine": f"native kernel, {choice.name}" if is_native else "torch",
         "why": choice.reason,

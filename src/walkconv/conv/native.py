@@ -29,7 +29,7 @@ MOST_TURNS = 256
 _FOLDER = Path(__file__).parent / "kernel"
 _int, _int64, _pointer = ctypes.c_int, ctypes.c_int64, ctypes.c_void_p
 _SIGNATURES = {
-    "walkconv_use_openmp": (None, [_pointer]),
+    "walkconv_use_openmp": (None, [_pointer] * 2),
     "walkconv_supported": (_int, [_int]),
     "walkconv_preferred": (_int, []),
     "walkconv_reverse_starts": (_int64, [_int64] * 2),
@@ -53,13 +53,13 @@ def library() -> ctypes.CDLL | None:
             function.restype, function.argtypes = result, arguments
     except (OSError, AttributeError):  # for another machine, or it lacks a function
         return None
-    loaded.walkconv_use_openmp(openmp_parallel())
+    loaded.walkconv_use_openmp(*(openmp() or (None, None)))
     return loaded
 
 
 @cache
-def openmp_parallel() -> int | None:
-    """Return the address of `GOMP_parallel` in the OpenMP runtime that torch is bound to.
+def openmp() -> tuple[int | None, ...] | None:
+    """Return the addresses of what the kernel needs of the OpenMP runtime that torch is bound to.
 
     Two thread pools would fight for the cores. torch looks its symbols up in the global scope
     first, then among its own dependencies; so does this. None: the kernel makes its own threads.
@@ -67,9 +67,11 @@ def openmp_parallel() -> int | None:
     libraries = sorted((Path(torch.__file__).parent / "lib").glob("libtorch_cpu.*"))
     for name in (None, *map(str, libraries)):
         try:
-            return ctypes.cast(ctypes.CDLL(name).GOMP_parallel, _pointer).value
+            runtime = ctypes.CDLL(name)
+            functions = runtime.GOMP_parallel, runtime.omp_get_thread_num
         except (OSError, AttributeError, TypeError):
             continue
+        return tuple(ctypes.cast(function, _pointer).value for function in functions)
     return None
 
 

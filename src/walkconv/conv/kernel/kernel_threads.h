@@ -32,46 +32,66 @@ static void ask_for_huge_pages(void *array, int64_t count, size_t size)
 
 typedef void (*gomp_parallel)(void (*body)(void *), void *data, unsigned n_threads,
                               unsigned flags);
+typedef int (*gomp_thread)(void);
 static _Atomic(gomp_parallel) openmp_parallel;
+static _Atomic(gomp_thread) openmp_thread;
 
-/* Hands over GOMP_parallel of the OpenMP runtime the process already uses, so
- * that its threads are shared; NULL returns to threads of our own. */
-EXPORT void walkconv_use_openmp(void *function)
+/* Hands over GOMP_parallel and omp_get_thread_num of the OpenMP runtime the process
+ * already uses, so that its threads are shared; NULL returns to threads of our own. */
+EXPORT void walkconv_use_openmp(void *parallel, void *thread)
 {
-    atomic_store(&openmp_parallel, (gomp_parallel)function);
+    atomic_store(&openmp_thread, (gomp_thread)thread);
+    atomic_store(&openmp_parallel, thread ? (gomp_parallel)parallel : NULL);
 }
+
+/* One thread's share of the items: those from next to end; its scratch lies behind. */
+struct share {
+    _Atomic int64_t next;
+    int64_t end;
+} __attribute__((aligned(64)));
 
 /* Work shared by the threads of one parallel_items call. */
 struct team {
     item_body body;
     const void *context;
-    int64_t n_items, grain; /* items are claimed `grain` at a time */
-    char *scratch;
-    size_t scratch_bytes; /* of one thread */
+    int64_t grain; /* items are claimed so many at a time */
     int64_t n_threads;
-    _Atomic int64_t next_item, next_thread;
+    char *shares;
+    size_t share_bytes;
+    _Atomic int64_t n_helpers;
 };
 
-/* One thread's part: items are claimed until none is left. */
-static void work(void *data)
+static struct share *share_of(const struct team *team, int64_t thread)
 {
-    struct team *team = data;
-    const int64_t thread = atomic_fetch_add(&team->next_thread, 1);
-    if (thread >= team->n_threads)
-        return;
-    void *scratch = team->scratch + (size_t)thread * team->scratch_bytes;
-    for (;;) {
-        const int64_t first = atomic_fetch_add(&team->next_item, team->grain);
-        if (first >= team->n_items)
-            return;
-        for (int64_t item = first; item < min64(first + team->grain, team->n_items); item++)
-            team->body(team->context, item, scratch);
+    return (struct share *)(team->shares + (size_t)thread * team->share_bytes);
+}
+
+/* One thread's part: its own share, then what others have left of theirs.  The same
+ * thread begins at the same items in every call, as torch's own loops do: to write what
+ * another core has written before takes twice as long. */
+static void work(struct team *team, int64_t thread)
+{
+    for (int64_t turn = 0; turn < team->n_threads; turn++) {
+        struct share *share = share_of(team, (thread + turn) % team->n_threads);
+        for (;;) {
+            const int64_t first = atomic_fetch_add(&share->next, team->grain);
+            if (first >= share->end)
+                break;
+            for (int64_t item = first; item < min64(first + team->grain, share->end); item++)
+                team->body(team->context, item, share_of(team, thread) + 1);
+        }
     }
+}
+
+static void work_openmp(void *data)
+{
+    work(data, atomic_load(&openmp_thread)());
 }
 
 static void *work_thread(void *data)
 {
-    work(data);
+    struct team *team = data;
+    work(team, atomic_fetch_add(&team->n_helpers, 1) + 1);
     return NULL;
 }
 
@@ -83,7 +103,7 @@ static void run_threads(struct team *team)
     while (started < min64(team->n_threads - 1, 63) &&
            pthread_create(&threads[started], NULL, work_thread, team) == 0)
         started++;
-    work(team);
+    work(team, 0);
     while (started > 0)
         pthread_join(threads[--started], NULL);
 }
@@ -98,20 +118,24 @@ static int parallel_items(int64_t n_threads, int64_t n_items, double cost, size_
         return WALKCONV_OK;
     n_threads = min64(min64(n_threads, n_items), 1024);
     n_threads = max64(1, min64(n_threads, (int64_t)(cost / thread_cost)));
-    struct team team = {.body = body, .context = context, .n_items = n_items};
-    team.n_threads = n_threads;
+    struct team team = {.body = body, .context = context, .n_threads = n_threads};
     team.grain = max64(1, (int64_t)min64(n_items / (4 * n_threads),
                                          (int64_t)(claim_cost * (double)n_items / (cost + 1))));
-    team.scratch_bytes = (scratch_bytes + 63) / 64 * 64;
-    team.scratch = allocate(n_threads, team.scratch_bytes + 1);
-    if (!team.scratch)
+    team.share_bytes = sizeof(struct share) + (scratch_bytes + 63) / 64 * 64;
+    team.shares = allocate(n_threads, team.share_bytes);
+    if (!team.shares)
         return WALKCONV_NO_MEMORY;
+    for (int64_t thread = 0; thread < n_threads; thread++) {
+        struct share *share = share_of(&team, thread);
+        atomic_init(&share->next, thread * n_items / n_threads);
+        share->end = (thread + 1) * n_items / n_threads;
+    }
     if (n_threads == 1)
-        work(&team);
+        work(&team, 0);
     else if (openmp)
-        openmp(work, &team, (unsigned)n_threads, 0);
+        openmp(work_openmp, &team, (unsigned)n_threads, 0);
     else
         run_threads(&team);
-    free(team.scratch);
+    free(team.shares);
     return WALKCONV_OK;
 }

@@ -6,33 +6,133 @@
 enum { NAME(scalar_groups) = 64 };
 
 struct NAME(scalar_backward_plan) {
-    struct NAME(grad_x_plan) x;
+    const struct problem *problem;
     struct NAME(weight_plan) weight;
-    const int32_t *place;  /* (N, p): index, or n_in for an empty slot */
+    const REAL *packed;   /* weight^T as panels: see pack_ranks */
+    int paired;           /* see is_paired */
+    int64_t columns;      /* of the panels: ranks, twice if paired, padded */
+    const int32_t *place; /* (N, p): index, or n_in for an empty slot */
     int64_t group_samples;
 };
 
-/* What one thread holds beside the bucket and panel of grad_x. */
+/* What one thread holds. */
 struct NAME(scalar_scratch) {
     REAL *x;      /* (n_in + 1) of one sample, the last of them zero */
-    REAL *grad_x; /* (n_in + 1), the last of them for empty slots */
+    REAL *grad_x; /* (n_in + 1) values, or pairs, the last for empty slots */
     REAL *copy;   /* (ROWS, LANES) of grad_out, if it is narrower than that */
-    REAL *panel;  /* (ROWS, p padded): grad_out @ weight^T */
+    REAL *value;  /* (ROWS, columns): grad_out @ weight^T */
 };
+
+/* Two values side by side, and a whole number that reads as both. */
+typedef REAL NAME(pair) __attribute__((vector_size(2 * sizeof(REAL)), may_alias));
+typedef int64_t NAME(both) __attribute__((aligned(sizeof(REAL)), may_alias));
+typedef int64_t NAME(boths) __attribute__((vector_size(VECTOR_BYTES)));
+
+/* Whether a rank has two lanes, for the even and the odd filters, where a vector has
+ * room: to read grad_out is what bounds the products, and so it is read by pairs. */
+static int NAME(is_paired)(const struct problem *a)
+{
+    return sizeof(REAL) == 4 && 2 * a->n_ranks <= LANES;
+}
+
+/* Packs weight (p, f) as panels (f, p), or if paired as one (f / 2, p, 2), both padded. */
+static void NAME(pack_ranks)(const struct NAME(scalar_backward_plan) *plan, REAL *packed)
+{
+    const struct problem *a = plan->problem;
+    const int64_t p = a->n_ranks, f = a->width;
+    const REAL *weight = a->weight;
+    if (!plan->paired) {
+        NAME(pack_transposed)(f, 0, f, p, weight, f, packed);
+        return;
+    }
+    for (int64_t k = 0; k < f; k += 2)
+        for (int64_t lane = 0; lane < LANES; lane++) {
+            const int64_t r = lane / 2, filter = k + lane % 2;
+            *packed++ = r < p && filter < f ? weight[r * f + filter] : 0;
+        }
+}
+
+/* value[i] = grad[i] @ panel for a tile of rows, nv vectors of them. */
+static ALWAYS_INLINE void
+NAME(rank_tile)(const int tile_rows, const int nv, const int paired, const REAL *grad,
+                int64_t f, const REAL *packed, REAL *value, int64_t columns)
+{
+    const VECTOR *panel = (const VECTOR *)packed;
+    VECTOR sum[8][3];
+    UNROLL
+    for (int i = 0; i < tile_rows; i++)
+        UNROLL
+        for (int v = 0; v < nv; v++)
+            sum[i][v] = (VECTOR){0};
+
+    int64_t k = 0;
+    for (; paired && k + 2 <= f; k += 2, panel++)
+        UNROLL
+        for (int i = 0; i < tile_rows; i++) {
+            const NAME(boths) two =
+                (NAME(boths)){0} + *(const NAME(both) *)(grad + i * f + k);
+            sum[i][0] += (VECTOR)two * *panel;
+        }
+    for (; k < f; k++, panel += nv)
+        UNROLL
+        for (int i = 0; i < tile_rows; i++)
+            UNROLL
+            for (int v = 0; v < nv; v++)
+                sum[i][v] += grad[i * f + k] * panel[v];
+
+    UNROLL
+    for (int i = 0; i < tile_rows; i++)
+        UNROLL
+        for (int v = 0; v < nv; v++)
+            *(UNALIGNED *)(value + i * columns + v * LANES) = sum[i][v];
+}
+
+/* The same for any number of rows. */
+#define DEFINE_RANK_ROWS(function, nv, paired)                                                 \
+    static void function(int64_t rows, const REAL *grad, int64_t f, const REAL *panel,         \
+                         REAL *value, int64_t columns)                                         \
+    {                                                                                          \
+        int64_t i = 0;                                                                         \
+        for (; i + TILE_ROWS(nv) <= rows; i += TILE_ROWS(nv))                                  \
+            NAME(rank_tile)(TILE_ROWS(nv), nv, paired, grad + i * f, f, panel,                 \
+                            value + i * columns, columns);                                     \
+        for (; i < rows; i++)                                                                  \
+            NAME(rank_tile)(1, nv, paired, grad + i * f, f, panel, value + i * columns,        \
+                            columns);                                                          \
+    }
+DEFINE_RANK_ROWS(NAME(rank_rows_paired), 1, 1)
+DEFINE_RANK_ROWS(NAME(rank_rows_1), 1, 0)
+DEFINE_RANK_ROWS(NAME(rank_rows_2), 2, 0)
+DEFINE_RANK_ROWS(NAME(rank_rows_3), 3, 0)
+#undef DEFINE_RANK_ROWS
 
 /* grad_x[place[i, r]] += grad[i] @ weight[r] for a block of rows. */
 static void NAME(add_grad_x)(const struct NAME(scalar_backward_plan) *plan, const REAL *grad,
-                             const int32_t *place, int64_t rows, struct NAME(bucket) *b,
+                             const int32_t *place, int64_t rows,
                              const struct NAME(scalar_scratch) *s)
 {
-    const struct problem *a = plan->x.problem;
-    const int64_t p = a->n_ranks, f = a->width, columns = NAME(padded)(p);
-    for (int64_t i = 0; i < rows; i++) {
-        b->source[i] = grad + i * f;
-        b->target[i] = s->panel + i * columns;
+    const int64_t p = plan->problem->n_ranks, f = plan->problem->width;
+    const int64_t columns = plan->columns;
+    const REAL *value = s->value;
+    if (plan->paired) {
+        NAME(pair) *pairs = (NAME(pair) *)s->grad_x;
+        NAME(rank_rows_paired)(rows, grad, f, plan->packed, s->value, 2 * p);
+        UNROLL
+        for (int64_t slot = 0; slot < rows * p; slot++)
+            pairs[place[slot]] += ((const NAME(pair) *)value)[slot];
+        return;
     }
-    NAME(add_products)(&plan->x, b, rows, f, 0, columns, plan->x.zeros);
-    const REAL *value = s->panel;
+    for (int64_t column = 0; column < p;) {
+        const int nv = NAME(panel_vectors)(column, p);
+        const REAL *panel = plan->packed + f * column;
+        if (nv == 1)
+            NAME(rank_rows_1)(rows, grad, f, panel, s->value + column, columns);
+        else if (nv == 2)
+            NAME(rank_rows_2)(rows, grad, f, panel, s->value + column, columns);
+        else
+            NAME(rank_rows_3)(rows, grad, f, panel, s->value + column, columns);
+        column += nv * LANES;
+    }
     for (int64_t i = 0; i < rows; i++, place += p, value += columns)
         for (int64_t r = 0; r < p; r++)
             s->grad_x[place[r]] += value[r];
@@ -40,19 +140,18 @@ static void NAME(add_grad_x)(const struct NAME(scalar_backward_plan) *plan, cons
 
 /* All gradients from one sample: its own grad_x, and what it adds to the sums. */
 static void NAME(scalar_sample)(const struct NAME(scalar_backward_plan) *plan, int64_t sample,
-                                REAL *sum, struct NAME(bucket) *b,
-                                const struct NAME(scalar_scratch) *s)
+                                REAL *sum, const struct NAME(scalar_scratch) *s)
 {
-    const struct problem *a = plan->x.problem;
-    const int64_t p = a->n_ranks, f = a->width, n_in = a->n_in;
+    const struct problem *a = plan->problem;
+    const int64_t p = a->n_ranks, f = a->width, n_in = a->n_in, lanes = 1 + plan->paired;
     const REAL *x = (const REAL *)a->x + sample * n_in;
     const REAL *grad_out = (const REAL *)a->grad_out + sample * a->n_out * f;
     struct NAME(grad_rows) grad = {.step = max64(f, LANES), .last = max64(f - LANES, 0)};
 
-    for (int64_t j = 0; j <= n_in; j++) {
+    for (int64_t j = 0; j <= n_in; j++)
         s->x[j] = j < n_in ? x[j] : 0;
+    for (int64_t j = 0; j < lanes * (n_in + 1); j++)
         s->grad_x[j] = 0;
-    }
     for (int64_t row = 0; row < a->n_out; row += ROWS, grad_out += ROWS * f) {
         const int64_t rows = min64(ROWS, a->n_out - row);
         const int32_t *place = plan->place + row * p;
@@ -68,53 +167,60 @@ static void NAME(scalar_sample)(const struct NAME(scalar_backward_plan) *plan, i
         if (a->grad_weight)
             NAME(add_weight)(rows, &values, p, grad, f, sum, &wanted);
         if (a->grad_x)
-            NAME(add_grad_x)(plan, grad_out, place, rows, b, s);
+            NAME(add_grad_x)(plan, grad_out, place, rows, s);
     }
+    REAL *grad_x = (REAL *)a->grad_x + sample * n_in;
     for (int64_t j = 0; a->grad_x && j < n_in; j++)
-        ((REAL *)a->grad_x)[sample * n_in + j] = s->grad_x[j];
+        grad_x[j] = plan->paired ? s->grad_x[2 * j] + s->grad_x[2 * j + 1] : s->grad_x[j];
+}
+
+/* Values of one thread's scratch. */
+static int64_t NAME(scalar_values)(const struct NAME(scalar_backward_plan) *plan)
+{
+    const int64_t nodes = NAME(padded)(plan->problem->n_in + 1);
+    return ROWS * (plan->columns + LANES) + (2 + plan->paired) * nodes;
 }
 
 /* Work item: a group of samples and its partial sum. */
 static void NAME(scalar_group)(const void *context, int64_t group, void *scratch)
 {
     const struct NAME(scalar_backward_plan) *plan = context;
-    const struct problem *a = plan->x.problem;
+    const struct problem *a = plan->problem;
     const int64_t sum_size = (a->n_ranks + 1) * NAME(padded)(a->width);
-    const int64_t nodes = NAME(padded)(a->n_in + 1);
     REAL *sum = plan->weight.partial + group * sum_size;
-    struct NAME(bucket) *b = NAME(bucket_in)(scratch);
-    struct NAME(scalar_scratch) s = {.panel = (REAL *)(b + 1)};
-    s.copy = s.panel + ROWS * NAME(padded)(a->n_ranks);
+    struct NAME(scalar_scratch) s = {.value = scratch};
+    s.copy = s.value + ROWS * plan->columns;
     s.x = s.copy + ROWS * LANES;
-    s.grad_x = s.x + nodes;
+    s.grad_x = s.x + NAME(padded)(a->n_in + 1);
 
     for (int64_t j = 0; j < sum_size; j++)
         sum[j] = 0;
     for (int64_t m = group * plan->group_samples;
          m < min64((group + 1) * plan->group_samples, a->n_samples); m++)
-        NAME(scalar_sample)(plan, m, sum, b, &s);
+        NAME(scalar_sample)(plan, m, sum, &s);
 }
 
 /* Each gradient only if its array is given. */
 static int NAME(backward_scalar)(const struct problem *a)
 {
     const int64_t p = a->n_ranks, f_padded = NAME(padded)(a->width);
-    struct NAME(scalar_backward_plan) plan = {.x = {.problem = a, .narrow = 1},
-                                              .weight = {.problem = a}};
+    struct NAME(scalar_backward_plan) plan = {
+        .problem = a, .weight = {.problem = a}, .paired = NAME(is_paired)(a)};
+    plan.columns = NAME(padded)(p * (1 + plan.paired));
     plan.group_samples = ceil_div(a->n_samples, NAME(scalar_groups));
     plan.weight.n_partials = ceil_div(a->n_samples, plan.group_samples);
-    const int64_t packed = NAME(grad_x_values)(&plan.x);
+    const int64_t packed = a->width * plan.columns;
     REAL *memory = allocate(packed + plan.weight.n_partials * (p + 1) * f_padded, sizeof(REAL));
     int32_t *place = scalar_places(a);
     int status = memory && place ? WALKCONV_OK : WALKCONV_NO_MEMORY;
     if (status == WALKCONV_OK) {
-        NAME(pack_grad_x)(&plan.x, memory);
+        NAME(pack_ranks)(&plan, memory);
+        plan.packed = memory;
         plan.weight.partial = memory + packed;
         plan.place = place;
-        const int64_t values = ROWS * LANES + 2 * NAME(padded)(a->n_in + 1);
         const double cost = (double)(2 * a->n_samples * a->n_out) * (double)(p * f_padded + 64);
         status = parallel_items(a->n_threads, plan.weight.n_partials, cost,
-                                NAME(grad_x_scratch)(&plan.x) + (size_t)values * sizeof(REAL),
+                                (size_t)NAME(scalar_values)(&plan) * sizeof(REAL),
                                 NAME(scalar_group), &plan);
     }
     if (status == WALKCONV_OK)
