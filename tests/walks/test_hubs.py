@@ -1,5 +1,6 @@
 """Hubs change the work and never the neighbours, whichever nodes are taken for hubs."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -13,18 +14,20 @@ from walkconv.walks import sparse
 from walkconv.walks.hubs import find_hubs, set_apart
 from walkconv.walks.plan import Plan
 from walkconv.walks.ties import tie_rule
-from walkconv.walks.transition import sparse_transition
+from walkconv.walks.transition import steps_along
 
 
 def walk(
     graph, is_hub, is_busy, *, n_neighbors, n_steps, ties="index", n_threads=1, places=np.int32
 ):
     """The neighbours with these nodes apart."""
-    step = sparse_transition(sp.csr_array(graph, dtype=float))
-    step.indices, step.indptr = step.indices.astype(places), step.indptr.astype(places)
-    rule = tie_rule(ties, 0, step.shape[0])
+    steps = steps_along(sp.csr_array(graph, dtype=float))
+    steps = replace(
+        steps, indices=steps.indices.astype(places), indptr=steps.indptr.astype(places)
+    )
+    rule = tie_rule(ties, 0, steps.n_nodes)
     plan = Plan(n_neighbors, n_steps, rule, block_size=None, n_threads=n_threads)
-    return sparse.walk(step, set_apart(step, is_hub, is_busy, n_sharers=1), plan)
+    return sparse.walk(steps, set_apart(steps, is_hub, is_busy, n_sharers=1), plan)
 
 
 def define(graph, **settings):
@@ -94,7 +97,7 @@ def crowd(rng, n_nodes=4500):
 @pytest.mark.parametrize("n_steps", [2, 3, 4])
 def test_hubs_are_found_where_they_save_work_and_the_neighbors_stay(rng, n_steps):
     graph = crowd(rng)
-    hubs = find_hubs(sparse_transition(graph), n_steps)
+    hubs = find_hubs(steps_along(graph), n_steps)
     np.testing.assert_array_equal(np.flatnonzero(hubs.is_hub), np.arange(6))
     found = select_neighbors(graph, n_neighbors=10, n_steps=n_steps, method="sparse", n_threads=2)
     expected = select_neighbors(graph, n_neighbors=10, n_steps=n_steps, method="blocked")
@@ -103,18 +106,18 @@ def test_hubs_are_found_where_they_save_work_and_the_neighbors_stay(rng, n_steps
 
 
 def test_rows_with_the_same_hubs_follow_each_other(rng):
-    step = sparse_transition(crowd(rng, 300))
+    steps = steps_along(crowd(rng, 300))
     is_hub = np.arange(300) < 6
-    rows = set_apart(step, is_hub, is_hub, n_sharers=1).rows
+    rows = set_apart(steps, is_hub, is_hub, n_sharers=1).rows
     np.testing.assert_array_equal(np.sort(rows), np.arange(300))
-    met = [tuple(np.flatnonzero(row)) for row in (step.toarray()[rows][:, :6] > 0)]
+    met = [tuple(np.flatnonzero(row)) for row in (steps.matrix.toarray()[rows][:, :6] > 0)]
     changes = sum(a != b for a, b in pairwise(met))
     assert changes == len(set(met)) - 1
 
 
 def test_a_graph_without_hubs_has_none(rng):
     graph = sp.random_array((2000, 2000), density=0.005, rng=rng)
-    hubs = find_hubs(sparse_transition(sp.csr_array(graph)), 3)
+    hubs = find_hubs(steps_along(sp.csr_array(graph)), 3)
     assert not hubs.is_hub.any()
     assert not hubs.is_busy.any()
     np.testing.assert_array_equal(hubs.rows, np.arange(2000))

@@ -33,14 +33,17 @@ def most_visited(graph: sp.csr_array, plan: Plan) -> tuple[np.ndarray, np.ndarra
 
 
 def _walk_block(
-    sparse_step: sp.csr_array, step: sp.csr_array | np.ndarray, plan: Plan, rows: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+    sparse_step: sp.csr_array,
+    step: sp.csr_array | np.ndarray,
+    plan: Plan,
+    rows: np.ndarray,
+    index: np.ndarray,
+    best: np.ndarray,
+) -> None:
     chance = np.zeros((len(rows), step.shape[0]))
     chance[np.arange(len(rows)), rows] = 1.0
     visits = chance.copy()
     for k in range(plan.n_steps):
         chance = sparse_step[rows].toarray() if k == 0 else chance @ step
         visits += chance
-    index, best = plan.empty(len(rows))
     rank_rows(rows, visits, plan.tie_fields, index, best)
-    return index, best

@@ -16,7 +16,7 @@ def most_visited(graph: sp.csr_array, plan: Plan) -> tuple[np.ndarray, np.ndarra
     return plan.fill(np.arange(len(visits)), partial(_rank_block, visits, plan))
 
 
-def _rank_block(visits: np.ndarray, plan: Plan, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    index, best = plan.empty(len(rows))
+def _rank_block(
+    visits: np.ndarray, plan: Plan, rows: np.ndarray, index: np.ndarray, best: np.ndarray
+) -> None:
     rank_rows(rows, visits[rows], plan.tie_fields, index, best)
-    return index, best

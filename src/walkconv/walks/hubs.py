@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from walkconv._compiled import compiled
+from walkconv.walks.transition import Steps
 
 BUSY = 64
 """A node with so many edges is busy, and not left at the last step; hubs have more."""
@@ -60,48 +61,48 @@ class Hubs:
         return self.is_hub, self.group, self.is_busy, self.most_likely, self.from_busy
 
 
-def find_hubs(step: sp.csr_array, n_steps: int) -> Hubs:
+def find_hubs(steps: Steps, n_steps: int) -> Hubs:
     """Return the hubs with which the walks from all nodes go along the fewest edges.
 
     Parameters
     ----------
-    step : csr_array of shape (n_nodes, n_nodes)
-        The transition matrix.
+    steps : Steps
+        Along the edges.
     n_steps : int
         Length of the walk.
     """
-    degree = np.diff(step.indptr)
+    degree = np.diff(steps.indptr)
     nobody = np.zeros(len(degree), dtype=bool)
     if n_steps < 2 or degree.max() < BUSY:
-        return set_apart(step, nobody, nobody)
+        return set_apart(steps, nobody, nobody)
     choices = [nobody]
     while (n_edges := BUSY * 4 ** len(choices)) <= degree.max():
         choices.append(degree >= n_edges)
     is_busy = degree >= BUSY
     is_hub = nobody
     if len(choices) > 1:
-        is_hub = _fewest_edges(step, n_steps, choices, is_busy)
-    return set_apart(step, is_hub, is_busy)
+        is_hub = _fewest_edges(steps, n_steps, choices, is_busy)
+    return set_apart(steps, is_hub, is_busy)
 
 
 def set_apart(
-    step: sp.csr_array, is_hub: np.ndarray, is_busy: np.ndarray, *, n_sharers: int = SHARERS
+    steps: Steps, is_hub: np.ndarray, is_busy: np.ndarray, *, n_sharers: int = SHARERS
 ) -> Hubs:
     """Return what the loops need to know of the given hubs and busy nodes, any that one likes."""
     most_likely = np.zeros(len(is_busy))
-    busy = np.flatnonzero(is_busy).astype(step.indices.dtype)
-    steps = step[busy]
-    most_likely[busy] = np.maximum.reduceat(steps.data, steps.indptr[:-1])
-    columns = sp.csr_array(steps.T)
+    busy = np.flatnonzero(is_busy).astype(steps.indices.dtype)
+    rows = steps.of(busy)
+    most_likely[busy] = np.maximum.reduceat(rows.data, rows.indptr[:-1])
+    columns = sp.csr_array(rows.T)
     from_busy = columns.indptr, busy[columns.indices], columns.data
-    return Hubs(is_hub, _groups(step, is_hub, n_sharers), is_busy, most_likely, from_busy)
+    return Hubs(is_hub, _groups(steps, is_hub, n_sharers), is_busy, most_likely, from_busy)
 
 
-def _groups(step: sp.csr_array, is_hub: np.ndarray, n_sharers: int) -> np.ndarray:
+def _groups(steps: Steps, is_hub: np.ndarray, n_sharers: int) -> np.ndarray:
     """Return the group of each row (n_nodes,), from 1 on; 0 where fewer than `n_sharers` share."""
     group = np.zeros(len(is_hub), dtype=np.int64)
     if is_hub.any():
-        marks = _marks(step.indptr, step.indices, step.data, is_hub)
+        marks = _marks(*steps.fields, is_hub)
         meeting = np.flatnonzero(marks)
         _, kind, size = np.unique(marks[meeting], return_inverse=True, return_counts=True)
         group[meeting] = np.where(size[kind] >= n_sharers, kind + 1, 0)
@@ -109,28 +110,28 @@ def _groups(step: sp.csr_array, is_hub: np.ndarray, n_sharers: int) -> np.ndarra
 
 
 def _fewest_edges(
-    step: sp.csr_array, n_steps: int, choices: list[np.ndarray], is_busy: np.ndarray
+    steps: Steps, n_steps: int, choices: list[np.ndarray], is_busy: np.ndarray
 ) -> np.ndarray:
     """Return that of the choices, each (n_nodes,), with which the walks go along fewest edges.
 
     Nodes reached twice are counted twice, but in one step no walk goes along an edge twice.
     """
-    degree = np.diff(step.indptr).astype(np.float64)
+    degree = np.diff(steps.indptr).astype(np.float64)
     shared, own = degree, np.where(is_busy, DONE, 1.0) * degree
     for k in range(2, n_steps):
         shared, own = (
-            np.minimum(degree + _sums_ahead(step, value), k * step.nnz) for value in (shared, own)
+            np.minimum(degree + _sums_ahead(steps, value), k * len(steps.indices)) for value in (shared, own)
         )
-    most = n_steps * step.nnz
-    alone = np.minimum(_sums_ahead(step, own), most)
+    most = n_steps * len(steps.indices)
+    alone = np.minimum(_sums_ahead(steps, own), most)
     n_edges = []
     for is_hub in choices:
-        group = _groups(step, is_hub, SHARERS)
+        group = _groups(steps, is_hub, SHARERS)
         sharing = np.flatnonzero(group)
         firsts = sharing[np.unique(group[sharing], return_index=True)[1]]
         parts = (
-            np.minimum(_sums_ahead(step, np.where(is_hub, shared, 0.0), firsts), most),
-            np.minimum(_sums_ahead(step, np.where(is_hub, 0.0, own), sharing), most),
+            np.minimum(_sums_ahead(steps, np.where(is_hub, shared, 0.0), firsts), most),
+            np.minimum(_sums_ahead(steps, np.where(is_hub, 0.0, own), sharing), most),
             alone[group == 0],
         )
         n_edges.append(sum(part.sum() for part in parts))
@@ -138,11 +139,11 @@ def _fewest_edges(
 
 
 def _sums_ahead(
-    step: sp.csr_array, value: np.ndarray, rows: np.ndarray | None = None
+    steps: Steps, value: np.ndarray, rows: np.ndarray | None = None
 ) -> np.ndarray:
     """Return the sum of a value (n_nodes,) over the nodes that each of some rows has edges to."""
     rows = np.arange(len(value)) if rows is None else rows
-    return _sums(step.indptr, step.indices, value, rows)
+    return _sums(steps.indptr, steps.indices, value, rows)
 
 
 @compiled
@@ -162,9 +163,10 @@ def _marks(indptr, indices, probability, is_hub):
     for node in range(len(is_hub)):
         first = 0.0
         for edge in range(np.uint64(indptr[node]), np.uint64(indptr[node + 1])):
-            if is_hub[np.uint64(indices[edge])] and probability[edge] > 0:
-                first = first if first > 0 else probability[edge]
-                share = np.uint64(1e9 * min(probability[edge] / first, 1e9))
+            chance = probability[edge] if len(probability) > 0 else 1.0
+            if is_hub[np.uint64(indices[edge])] and chance > 0:
+                first = first if first > 0 else chance
+                share = np.uint64(1e9 * min(chance / first, 1e9))
                 mark = marks[node] ^ (np.uint64(indices[edge]) + (share << np.uint64(32)))
                 marks[node] = mark * np.uint64(0x9E3779B97F4A7C15) ^ (mark >> np.uint64(29))
     return marks

@@ -57,7 +57,7 @@ def walk_rows(step, hubs, tallies, tables, tries_tables, rows, n_steps, rule, in
     Parameters
     ----------
     step : tuple
-        The transition matrix: indptr, indices, probability.
+        The fields of `Steps`.
     hubs : tuple
         The fields of `Hubs`.
     tallies : tuple
@@ -208,8 +208,9 @@ def _move_in_table(step, nodes, chance, n_nodes, table, n_table):
             return n_table, False
     for place in range(n_nodes):
         node = unsigned(nodes[place])
+        evenly = _evenly(step, node)
         for edge in range(unsigned(indptr[node]), unsigned(indptr[node + unsigned(1)])):
-            amount = chance[place] * probability[edge]
+            amount = chance[place] * (evenly if evenly > 0 else probability[edge])
             if amount > 0:
                 there = indices[edge]
                 slot = _slot_of(there, held, amounts)
@@ -218,6 +219,13 @@ def _move_in_table(step, nodes, chance, n_nodes, table, n_table):
                 n_table += amounts[slot] == 0
                 amounts[slot] += amount
     return n_table, True
+
+
+@inlined
+def _evenly(step, node):
+    """Return how likely each step from a node is, where all are equally likely; else 0."""
+    indptr, _, probability = step
+    return 1.0 / (indptr[node + unsigned(1)] - indptr[node]) if len(probability) == 0 else 0.0
 
 
 @inlined
@@ -246,8 +254,9 @@ def _fetch_ahead(rows, place, step):
             first, last = indptr[node], indptr[node + unsigned(1)] - 1
             prefetch(indices, first)
             prefetch(indices, last)
-            prefetch(probability, first)
-            prefetch(probability, last)
+            if len(probability) > 0:
+                prefetch(probability, first)
+                prefetch(probability, last)
 
 
 @compiled
@@ -256,6 +265,9 @@ def _hubs_of(row, step, is_hub):
     indptr, indices, probability = step
     edges = slice(indptr[row], indptr[row + 1])
     met = indices[edges][is_hub[indices[edges]]]
+    evenly = _evenly(step, unsigned(row))
+    if evenly > 0:
+        return met, np.ones(len(met)), evenly
     chance = probability[edges][is_hub[indices[edges]]]
     scale = chance.max()
     return met, chance / scale, scale
@@ -282,10 +294,12 @@ def _first_step(row, step, is_hub, is_sharing, here):
     indptr, indices, probability = step
     chance, nodes = here
     n_here = 0
+    evenly = _evenly(step, unsigned(row))
     for edge in range(indptr[row], indptr[row + 1]):
         node = indices[edge]
-        if probability[edge] > 0 and not (is_sharing and is_hub[node]):
-            chance[node] = probability[edge]
+        likely = evenly if evenly > 0 else probability[edge]
+        if likely > 0 and not (is_sharing and is_hub[node]):
+            chance[node] = likely
             nodes[n_here] = node
             n_here += 1
     return n_here
@@ -324,8 +338,9 @@ def _move(step, chance, nodes, tally, n_tally):
     for node in nodes:
         chance_here = chance[node]
         chance[node] = 0.0
+        evenly = _evenly(step, unsigned(node))
         for edge in range(unsigned(indptr[node]), unsigned(indptr[node + 1])):
-            amount = chance_here * probability[edge]
+            amount = chance_here * (evenly if evenly > 0 else probability[edge])
             there = unsigned(indices[edge])
             before = amounts[there]
             tallied[unsigned(n_tally)] = there  # stays if it is new: a jump would be guessed wrong

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -72,7 +73,7 @@ class Plan:
     def fill(
         self,
         rows: np.ndarray,
-        work: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]],
+        work: Callable[[np.ndarray, np.ndarray, np.ndarray], None],
         *,
         most_rows: int = MOST_ROWS,
     ) -> tuple[np.ndarray, np.ndarray]:
@@ -83,8 +84,8 @@ class Plan:
         rows : ndarray of shape (n_nodes,)
             All nodes, in the order in which they are to be done.
         work : callable
-            Called with some of the rows, returns their index and visits. On a cluster it is sent
-            to every worker once, with all that it holds.
+            Called with some of the rows and with their index and visits, to be written. On a
+            cluster it is sent to every worker once, with all that it holds.
         most_rows : int
             Rows per block at most.
         """
@@ -100,27 +101,48 @@ class Plan:
             unit="node",
             file=sys.stderr,
         ) as bar:
-            for block, found in self._blocks_done(rows, work, most_rows):
-                place = _as_slice(block)
-                index[place], visits[place] = found
+            for block in self._blocks_done(rows, work, most_rows, index, visits):
                 if self.finished is not None:
-                    self.finished.append(block, *found)
+                    place = _as_slice(block)
+                    self.finished.append(block, index[place], visits[place])
                 bar.update(len(block))
         return index, visits
 
     def _blocks_done(
-        self, rows: np.ndarray, work: Callable, most_rows: int
-    ) -> Iterator[tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]]:
-        """Yield blocks of the rows with what `work` returns of them, as they are finished."""
+        self,
+        rows: np.ndarray,
+        work: Callable,
+        most_rows: int,
+        index: np.ndarray,
+        visits: np.ndarray,
+    ) -> Iterator[np.ndarray]:
+        """Yield blocks of the rows as they are finished, `index` and `visits` written."""
+
+        def write(block: np.ndarray) -> None:
+            place = _as_slice(block)
+            if isinstance(place, slice):
+                work(block, index[place], visits[place])
+            else:
+                index[place], visits[place] = self._found(work, block)
+
         if self.client is None:
-            n_blocks = BLOCKS_PER_THREAD * self.n_threads
+            size = self._rows_per_block(len(rows), BLOCKS_PER_THREAD * self.n_threads, most_rows)
+            for block, _ in done_in_threads(write, _cut(rows, size), self.n_threads):
+                yield block
         else:
             n_blocks = TASKS_PER_THREAD * n_threads_of(self.client)
-        size = self._rows_per_block(len(rows), n_blocks, most_rows)
-        blocks = [rows[start : start + size] for start in range(0, len(rows), size)]
-        if self.client is None:
-            return done_in_threads(work, blocks, self.n_threads)
-        return Spread(self.client, work).done(_work_on, blocks)
+            size = self._rows_per_block(len(rows), n_blocks, most_rows)
+            spread = Spread(self.client, partial(self._found, work))
+            for block, found in spread.done(_work_on, _cut(rows, size)):
+                place = _as_slice(block)
+                index[place], visits[place] = found
+                yield block
+
+    def _found(self, work: Callable, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return index and visits of some rows, new arrays."""
+        found = self.empty(len(rows))
+        work(rows, *found)
+        return found
 
     def for_each_block(self, n_rows: int, work: Callable[[int, int], None]) -> None:
         """Call ``work(start, stop)`` for blocks that cover all rows, in threads of this process."""
@@ -132,6 +154,10 @@ class Plan:
             return self.block_size
         size = max(1, -(-n_rows // n_blocks))
         return min(most_rows, max(size, min(FEWEST_ROWS, MOST_GROWTH * size)))
+
+
+def _cut(rows: np.ndarray, size: int) -> list[np.ndarray]:
+    return [rows[start : start + size] for start in range(0, len(rows), size)]
 
 
 def _as_slice(rows: np.ndarray) -> np.ndarray | slice:

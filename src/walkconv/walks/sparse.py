@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from walkconv.walks.hubs import Hubs, find_hubs
 from walkconv.walks.loops import empty_tables, walk_rows
 from walkconv.walks.plan import Plan
-from walkconv.walks.transition import sparse_transition
+from walkconv.walks.transition import Steps, steps_along
 
 LARGE = 2**17
 """From so many nodes on the tallies of two threads crowd each other out of the cache."""
@@ -17,13 +17,13 @@ LARGE = 2**17
 
 def most_visited(graph: sp.csr_array, plan: Plan) -> tuple[np.ndarray, np.ndarray]:
     """Return the neighbours and their visits, each (n_nodes, n_neighbors)."""
-    step = sparse_transition(graph)
-    return walk(step, find_hubs(step, plan.n_steps), plan)
+    steps = steps_along(graph)
+    return walk(steps, find_hubs(steps, plan.n_steps), plan)
 
 
-def walk(step: sp.csr_array, hubs: Hubs, plan: Plan) -> tuple[np.ndarray, np.ndarray]:
-    """Do the same given the transition matrix and the hubs, which do not change the answer."""
-    return plan.fill(hubs.rows, partial(_walk_block, step, hubs, plan, _Own()))
+def walk(steps: Steps, hubs: Hubs, plan: Plan) -> tuple[np.ndarray, np.ndarray]:
+    """Do the same given the steps and the hubs, which do not change the answer."""
+    return plan.fill(hubs.rows, partial(_walk_block, steps, hubs, plan, _Own()))
 
 
 class _Own(threading.local):
@@ -34,19 +34,23 @@ class _Own(threading.local):
 
 
 def _walk_block(
-    step: sp.csr_array, hubs: Hubs, plan: Plan, own: _Own, rows: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+    steps: Steps,
+    hubs: Hubs,
+    plan: Plan,
+    own: _Own,
+    rows: np.ndarray,
+    index: np.ndarray,
+    visits: np.ndarray,
+) -> None:
+    n_nodes, places = steps.n_nodes, steps.indices.dtype
     if not hasattr(own, "tallies"):
-        sizes = [step.shape[0]] * 3 + [step.shape[0] if hubs.group.any() else 0]
-        own.tallies = tuple(_empty_tally(size, step.indices.dtype) for size in sizes)
-        own.tables = empty_tables(step.indices.dtype)
-    index, visits = plan.empty(len(rows))
-    matrix = (step.indptr, step.indices, step.data)
+        sizes = [n_nodes] * 3 + [n_nodes if hubs.group.any() else 0]
+        own.tallies = tuple(_empty_tally(size, places) for size in sizes)
+        own.tables = empty_tables(places)
     walk_rows(
-        *(matrix, hubs.fields, own.tallies, own.tables, step.shape[0] >= LARGE),
+        *(steps.fields, hubs.fields, own.tallies, own.tables, n_nodes >= LARGE),
         *(rows, plan.n_steps, plan.tie_fields, index, visits),
     )
-    return index, visits
 
 
 def _empty_tally(n_nodes: int, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
