@@ -38,6 +38,7 @@ def estimators_with(convolution: Any) -> dict[str, type]:
             normalization=self.normalization,
             dropout=self.dropout,
             conv_dropout=self.conv_dropout,
+            conv_dropped=self.conv_dropped,
         )
 
     body = {"make_network": make_network, "__doc__": convolution.__doc__}

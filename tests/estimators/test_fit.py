@@ -289,6 +289,7 @@ BAD_SETTINGS = [
     ({"normalization": "layer"}, ValueError, "normalization must be one of 'batch'"),
     ({"dropout": 1.0}, ValueError, "dropout must be at least 0 and less than 1; got 1.0"),
     ({"conv_dropout": -0.1}, ValueError, "conv_dropout must be at least 0"),
+    ({"conv_dropped": "filters"}, ValueError, "conv_dropped must be"),
     ({"solver": "sgd"}, ValueError, "solver must be one of 'adamw', 'adam', 'rmsprop'"),
     ({"learning_rate": 0}, ValueError, "learning_rate must be more than 0 and finite; got 0.0"),
     ({"learning_rate": "fast"}, TypeError, "learning_rate must be a number; got 'fast'"),

@@ -54,9 +54,15 @@ VARIANTS = {
             "batch_size": 7,
         },
     ),
-    "class weights and rmsprop": (
+    "class weights, rmsprop and single values": (
         GraphCNNClassifier,
-        {"class_weight": "balanced", "solver": "rmsprop", "learning_rate": 0.001},
+        {
+            "class_weight": "balanced",
+            "solver": "rmsprop",
+            "learning_rate": 0.001,
+            "conv_dropout": 0.2,
+            "conv_dropped": "values",
+        },
     ),
     "early stopping": (
         GraphCNNClassifier,

@@ -22,9 +22,7 @@ def walk(
 ):
     """The neighbours with these nodes apart."""
     steps = steps_along(sp.csr_array(graph, dtype=float))
-    steps = replace(
-        steps, indices=steps.indices.astype(places), indptr=steps.indptr.astype(places)
-    )
+    steps = replace(steps, indices=steps.indices.astype(places), indptr=steps.indptr.astype(places))
     rule = tie_rule(ties, 0, steps.n_nodes)
     plan = Plan(n_neighbors, n_steps, rule, block_size=None, n_threads=n_threads)
     return sparse.walk(steps, set_apart(steps, is_hub, is_busy, n_sharers=1), plan)

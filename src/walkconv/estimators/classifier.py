@@ -70,6 +70,8 @@ class GraphCNNClassifier(ClassifierMixin, GraphCNN):
     dropout, conv_dropout : float, default 0.2 and 0
         Chance that a unit of a fully connected layer, or a column after a convolution (after
         pooling, a group), is left out in training.
+    conv_dropped : "nodes" or "values", default "nodes"
+        What is left out after a convolution: a column with all its filters, or single values.
     solver : "adamw", "adam" or "rmsprop", default "adamw"
         "adamw" rises to the learning rate and falls to nothing over `max_iter` epochs (one
         cycle); the others keep it.
@@ -169,6 +171,7 @@ class GraphCNNClassifier(ClassifierMixin, GraphCNN):
         normalization: Literal["batch"] | None = "batch",
         dropout: float = 0.2,
         conv_dropout: float = 0.0,
+        conv_dropped: Literal["nodes", "values"] = "nodes",
         solver: Literal["adamw", "adam", "rmsprop"] = "adamw",
         learning_rate: float = 1e-3,
         weight_decay: float = 1e-2,
@@ -201,6 +204,7 @@ class GraphCNNClassifier(ClassifierMixin, GraphCNN):
         self.normalization = normalization
         self.dropout = dropout
         self.conv_dropout = conv_dropout
+        self.conv_dropped = conv_dropped
         self.solver = solver
         self.learning_rate = learning_rate
         self.weight_decay = weight_decay

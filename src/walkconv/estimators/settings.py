@@ -49,6 +49,7 @@ def check_settings(model: Any) -> Settings:
         "normalization": model.normalization,
         "dropout": check_number(model.dropout, "dropout", minimum=0, below=1),
         "conv_dropout": check_number(model.conv_dropout, "conv_dropout", minimum=0, below=1),
+        "conv_dropped": check_option(model.conv_dropped, "conv_dropped", ["nodes", "values"]),
     }
     stops_early = check_flag(model.early_stopping, "early_stopping")
     check_number(model.validation_fraction, "validation_fraction", minimum=0, below=1, is_open=True)

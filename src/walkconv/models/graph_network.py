@@ -7,9 +7,10 @@ from torch import Tensor, nn
 
 from walkconv._checks import check_integer, check_option
 from walkconv.layers import GraphConv, GraphPool, GraphReadout
+from walkconv.models.activation import Dropped, activate
 from walkconv.models.architecture import Convolution, Layer, Pooling, Readout
 from walkconv.models.graph_batch import GraphBatch
-from walkconv.models.network import activate, make_dense
+from walkconv.models.network import make_dense
 
 
 class GraphNetwork(nn.Module):
@@ -25,7 +26,7 @@ class GraphNetwork(nn.Module):
         Values known of a node, and size of the prediction for a graph.
     n_neighbors : int
         Slots of a node.
-    weighting, pooling, readout, normalization, dropout, conv_dropout
+    weighting, pooling, readout, normalization, dropout, conv_dropout, conv_dropped
         As in `Network`; batch normalisation follows convolutions too.
 
     Shape
@@ -60,6 +61,7 @@ class GraphNetwork(nn.Module):
         normalization: Literal["batch"] | None = "batch",
         dropout: float = 0.0,
         conv_dropout: float = 0.0,
+        conv_dropped: Dropped = "nodes",
     ):
         super().__init__()
         if normalization is not None:
@@ -69,7 +71,8 @@ class GraphNetwork(nn.Module):
                 "Graphs of different sizes need a readout: put G before the FC layers, "
                 "as in 'C32-C32-G-FC64'."
             )
-        self.weighting, self.conv_dropout = weighting, conv_dropout
+        self.weighting = weighting
+        self.conv_dropout, self.conv_dropped = conv_dropout, conv_dropped
         self.convolutions, self.norms = nn.ModuleList(), nn.ModuleList()
         self.pooling: Literal["max", "mean"] = pooling
         self.is_pooling: list[bool] = []
@@ -106,4 +109,4 @@ class GraphNetwork(nn.Module):
         return self.dense(self.readout(self._activate(x) if is_open else x, batch.sizes))
 
     def _activate(self, x: Tensor) -> Tensor:
-        return activate(x, self.conv_dropout, is_training=self.training)
+        return activate(x, self.conv_dropout, self.conv_dropped, is_training=self.training)

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import Literal
 
 from torch import Tensor, nn
-from torch.nn import functional
 
 from walkconv._checks import check_integer, check_option
 from walkconv.layers import GraphConv, GraphPool, GraphReadout, convolve_present
+from walkconv.models.activation import Dropped, activate
 from walkconv.models.architecture import FullyConnected, Layer, NodeOutput, Pooling, Readout
 from walkconv.models.hierarchy import Level
 
@@ -35,8 +35,10 @@ class Network(nn.Module):
     dropout : float, default 0
         Chance that a unit of a fully connected layer is left out in training.
     conv_dropout : float, default 0
-        Chance that a node, with all its filters, is left out in training after a convolution; if
-        poolings follow it, after the last of them, so that it is a group that is left out.
+        Chance that something is left out in training after a convolution; if poolings follow it,
+        after the last of them, so that groups take the place of nodes.
+    conv_dropped : "nodes" or "values", default "nodes"
+        What is left out there: a node with all its filters, or single values.
 
     Attributes
     ----------
@@ -75,6 +77,7 @@ class Network(nn.Module):
         normalization: Literal["batch"] | None = "batch",
         dropout: float = 0.0,
         conv_dropout: float = 0.0,
+        conv_dropped: Dropped = "nodes",
     ):
         super().__init__()
         if normalization is not None:
@@ -82,7 +85,7 @@ class Network(nn.Module):
         self.n_nodes = check_integer(n_nodes, "n_nodes", minimum=1)
         self.n_channels = check_integer(n_channels, "n_channels", minimum=1)
         self.weighting: Literal["rank", "signed_visits"] = weighting
-        self.conv_dropout = conv_dropout
+        self.conv_dropout, self.conv_dropped = conv_dropout, conv_dropped
         is_pooled = any(isinstance(layer, Pooling) for layer in layers)
         norm = normalization if is_pooled else None
         width, n_pooled = self.n_channels, 0
@@ -144,7 +147,7 @@ class Network(nn.Module):
         return self.dense(self._activate(x) if is_open else filled(x, missing))
 
     def _activate(self, x: Tensor) -> Tensor:
-        return activate(x, self.conv_dropout, is_training=self.training)
+        return activate(x, self.conv_dropout, self.conv_dropped, is_training=self.training)
 
 
 def make_dense(
@@ -197,17 +200,6 @@ class HiddenConvolution(nn.Module):
         else:
             x = self.convolution(filled(x, missing))
         return x if self.norm is None else self.norm(x.flatten(0, 1)).view_as(x)
-
-
-def activate(x: Tensor, dropout: float, *, is_training: bool) -> Tensor:
-    """Return the ReLU of x (..., n_nodes, c), in training with whole nodes left out.
-
-    One random number for each node: one for each filter would cost more. The nodes are left out
-    first, which changes nothing and lets the ReLU overwrite the product.
-    """
-    if not (is_training and dropout):
-        return x.relu()
-    return (x * functional.dropout(x.new_ones(*x.shape[:-1], 1), dropout)).relu_()
 
 
 def count_parameters(network: nn.Module) -> int:

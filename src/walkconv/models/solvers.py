@@ -43,7 +43,8 @@ def _adam(parameters: Iterable[Parameter], rate: float, decay: float) -> Optimiz
 
 
 def _rmsprop(parameters: Iterable[Parameter], rate: float, decay: float) -> Optimizer:
-    return torch.optim.RMSprop(parameters, lr=rate, weight_decay=decay)
+    # NOTE[PAPER]: 0.9 is Keras's default, with which the original code was run; torch's is 0.99.
+    return torch.optim.RMSprop(parameters, lr=rate, alpha=0.9, weight_decay=decay)
 
 
 Solver = tuple[Callable[[Iterable[Parameter], float, float], Optimizer], Callable[[float], float]]

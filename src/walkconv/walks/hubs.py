@@ -120,7 +120,8 @@ def _fewest_edges(
     shared, own = degree, np.where(is_busy, DONE, 1.0) * degree
     for k in range(2, n_steps):
         shared, own = (
-            np.minimum(degree + _sums_ahead(steps, value), k * len(steps.indices)) for value in (shared, own)
+            np.minimum(degree + _sums_ahead(steps, value), k * len(steps.indices))
+            for value in (shared, own)
         )
     most = n_steps * len(steps.indices)
     alone = np.minimum(_sums_ahead(steps, own), most)
@@ -138,9 +139,7 @@ def _fewest_edges(
     return choices[int(np.argmin(n_edges))]
 
 
-def _sums_ahead(
-    steps: Steps, value: np.ndarray, rows: np.ndarray | None = None
-) -> np.ndarray:
+def _sums_ahead(steps: Steps, value: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
     """Return the sum of a value (n_nodes,) over the nodes that each of some rows has edges to."""
     rows = np.arange(len(value)) if rows is None else rows
     return _sums(steps.indptr, steps.indices, value, rows)
