@@ -21,10 +21,11 @@ def activate(x: Tensor, dropout: float, dropped: Dropped, *, is_training: bool) 
     >>> import torch
     >>> from walkconv.models.activation import activate
     >>> _ = torch.manual_seed(0)
-    >>> activate(torch.ones(1, 3, 2), 0.5, "nodes", is_training=True)
-    tensor([[[2., 2.],
+    >>> activate(torch.ones(1, 4, 2), 0.5, "nodes", is_training=True)
+    tensor([[[0., 0.],
              [0., 0.],
-             [2., 2.]]])
+             [2., 2.],
+             [0., 0.]]])
     """
     if not (is_training and dropout):
         return x.relu()

@@ -72,7 +72,8 @@ class GraphNetwork(nn.Module):
                 "as in 'C32-C32-G-FC64'."
             )
         self.weighting = weighting
-        self.conv_dropout, self.conv_dropped = conv_dropout, conv_dropped
+        self.conv_dropout = conv_dropout
+        self.conv_dropped: Dropped = conv_dropped
         self.convolutions, self.norms = nn.ModuleList(), nn.ModuleList()
         self.pooling: Literal["max", "mean"] = pooling
         self.is_pooling: list[bool] = []

@@ -85,7 +85,8 @@ class Network(nn.Module):
         self.n_nodes = check_integer(n_nodes, "n_nodes", minimum=1)
         self.n_channels = check_integer(n_channels, "n_channels", minimum=1)
         self.weighting: Literal["rank", "signed_visits"] = weighting
-        self.conv_dropout, self.conv_dropped = conv_dropout, conv_dropped
+        self.conv_dropout = conv_dropout
+        self.conv_dropped: Dropped = conv_dropped
         is_pooled = any(isinstance(layer, Pooling) for layer in layers)
         norm = normalization if is_pooled else None
         width, n_pooled = self.n_channels, 0

@@ -91,10 +91,10 @@ def _even(n_edges: np.ndarray) -> np.ndarray:
 @compiled
 def _are_equal(weight):
     """Tell whether all weights are equal but for their sign."""
-    for edge in range(1, len(weight)):
-        if abs(weight[edge]) != abs(weight[0]):
-            return False
-    return True
+    n_equal = 0
+    while n_equal < len(weight) and abs(weight[n_equal]) == abs(weight[0]):
+        n_equal += 1
+    return n_equal == len(weight)
 
 
 @compiled
