@@ -2,6 +2,7 @@
 
 import ctypes
 import gc
+import random
 import statistics
 import time
 from collections.abc import Callable
@@ -12,12 +13,18 @@ SLOW = 0.2
 
 
 def interleaved(contestants: dict[Any, Callable[[], object]], rounds: int) -> dict[Any, float]:
-    """Return the median seconds of each contestant; in every round each has three calls."""
+    """Return the median seconds of each contestant; in every round each has three calls.
+
+    Their order is drawn anew for every round: whoever always came after the same other one would
+    always find the cache as that one leaves it.
+    """
     seconds: dict[Any, list[float]] = {name: [] for name in contestants}
     is_slow = {name: _time(run) + _time(run) > 2 * SLOW for name, run in contestants.items()}
     gc.collect()
+    turns, draw = list(contestants.items()), random.Random(0)
     for number in range(rounds):
-        for name, run in contestants.items():
+        draw.shuffle(turns)
+        for name, run in turns:
             if not is_slow[name]:
                 seconds[name] += [_time(run) for _ in range(3)]
             elif number < 3:

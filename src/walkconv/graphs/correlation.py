@@ -7,6 +7,7 @@ strongest are kept, `search.py` finds them.
 """
 
 import warnings
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import scipy.sparse as sp
 
 from walkconv._checks import check_integer, check_table
 from walkconv._cluster import Spread, check_client
+from walkconv._threads import available_threads, done_in_threads
 from walkconv.graphs.columns import Columns, Moments, correlations
 from walkconv.graphs.search import find_strongest
 from walkconv.graphs.strongest import Strongest
@@ -91,8 +93,9 @@ def _blocks(table: Any, tile_size: int, client: Any) -> list[Columns]:
     n_nodes = table.shape[1]
     ends = [(start, min(start + tile_size, n_nodes)) for start in range(0, n_nodes, tile_size)]
     if client is None or isinstance(table, np.ndarray) or sp.issparse(table):
-        return [Columns(table, start, stop) for start, stop in ends]
-    moments = dict(Spread(client, table).done(_moments, ends))
+        moments = dict(done_in_threads(partial(_moments, table), ends, available_threads()))
+    else:
+        moments = dict(Spread(client, table).done(_moments, ends))
     return [Columns(table, *place, moments=moments[place]) for place in ends]
 
 

@@ -12,11 +12,14 @@ computed, here or by the workers of a cluster, which share the columns and take 
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from functools import cache, partial
 from itertools import combinations_with_replacement
+from threading import local
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from walkconv._cluster import Spread, n_threads_of
 from walkconv._threads import available_threads, done_in_threads, for_each_range
@@ -109,29 +112,45 @@ def _tiles(
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return the strongest between two groups of blocks: column and value of one, then the other.
 
-    Of a group with itself only one comes back. The two sides of a tile are of different columns, so
-    that they are looked through at the same time.
+    Of a group with itself only one comes back. Each thread multiplies tiles and looks through them
+    by itself, so that nobody waits for the others; what they find is put together at the end.
     """
     groups = [blocks[start:stop] for start, stop in dict.fromkeys(pair)]
     n_rows, rows_at_once = blocks[0].n_rows, blocks[0].rows_at_once
     widths = [group[-1].stop - group[0].start for group in groups]
     read = cache(_single) if 4 * n_rows * sum(widths) <= SINGLE_BYTES else _single
-    best = [Strongest(width, n_kept) for width in widths]
-    for place, here in enumerate(groups[0]):
-        for there in groups[-1][place if len(groups) == 1 else 0 :]:
-            tile = read(here, 0, rows_at_once).T @ read(there, 0, rows_at_once)
-            for start in range(rows_at_once, n_rows, rows_at_once):
-                stop = start + rows_at_once
-                tile += read(here, start, stop).T @ read(there, start, stop)
-            row = here.start - groups[0][0].start
-            offers = [partial(best[0].offer, tile, row=row, column=there.start)]
-            if there is here:
-                np.fill_diagonal(tile, 0.0)
-            else:
-                row = there.start - groups[-1][0].start
-                offers += [partial(best[-1].offer_mirrored, tile, row=row, column=here.start)]
-            for _ in done_in_threads(partial.__call__, offers, n_threads):
-                pass
+    found: list[list[Strongest]] = []
+    own = local()
+
+    def search(sides: tuple[Columns, Columns]) -> None:
+        if not hasattr(own, "best"):
+            own.best = [
+                Strongest(width, n_kept, group[0].start)
+                for width, group in zip(widths, groups, strict=True)
+            ]
+            found.append(own.best)
+        here, there = sides
+        tile = read(here, 0, rows_at_once).T @ read(there, 0, rows_at_once)
+        for start in range(rows_at_once, n_rows, rows_at_once):
+            stop = start + rows_at_once
+            tile += read(here, start, stop).T @ read(there, start, stop)
+        if there is here:
+            np.fill_diagonal(tile, 0.0)
+        mirrored = None if there is here else own.best[-1]
+        own.best[0].offer(tile, row=here.start, column=there.start, mirrored=mirrored)
+
+    tiles = [
+        (here, there)
+        for place, here in enumerate(groups[0])
+        for there in groups[-1][place if len(groups) == 1 else 0 :]
+    ]
+    with threadpool_limits(1, "blas") if n_threads > 1 else nullcontext():
+        for _ in done_in_threads(search, tiles, n_threads):
+            pass
+    best, *others = found
+    for other in others:
+        for one, more in zip(best, other, strict=True):
+            one.merge(one.first, more.column, more.value)
     return [(one.column.astype(np.int32), one.value.astype(np.float32)) for one in best]
 
 

@@ -21,6 +21,8 @@ class Strongest:
         Columns whose best are sought.
     n_kept : int
         How many of each.
+    first : int, default 0
+        The first of these columns.
 
     Attributes
     ----------
@@ -41,39 +43,38 @@ class Strongest:
     (array([[11, 13]]), array([[-0.5,  0.5]]))
     """
 
-    def __init__(self, n_rows: int, n_kept: int):
+    def __init__(self, n_rows: int, n_kept: int, first: int = 0):
+        self.first = first
         self.cell = np.full((n_rows, n_kept), -1)
         self.column = np.full((n_rows, n_kept), -1)
         self.value = np.zeros((n_rows, n_kept))
 
-    def offer(self, tile: np.ndarray, *, row: int, column: int) -> None:
+    def offer(
+        self, tile: np.ndarray, *, row: int, column: int, mirrored: "Strongest | None" = None
+    ) -> None:
         """Take a tile into account, whose first entry is of `row` and `column`.
 
+        What a row has with a column the column has with the row: that is for `mirrored`, if given.
         Zeros are no correlations.
         """
         n_rows, n_columns = tile.shape
-        least = self._last(row, n_rows), np.full(n_columns, np.inf)
-        self._insert(tile, least, row, column)
+        mine = self._best(row, n_rows)
+        its = mine if mirrored is None else mirrored._best(column, n_columns)
+        of_rows, of_columns = _limit(mine[0][:, -1]), np.full(n_columns, np.inf)
+        if mirrored is not None:
+            of_columns = _limit(its[0][:, -1])
+        limits = of_rows.astype(tile.dtype), of_columns.astype(tile.dtype)
+        _insert(tile, *limits, row, column, mine, its)
 
-    def offer_mirrored(self, tile: np.ndarray, *, row: int, column: int) -> None:
-        """Do the same with the mirror image of a tile, whose first entry is of `row` and `column`.
-
-        What a row has with a column the column has with the row.
-        """
-        n_rows, n_columns = tile.shape
-        least = np.full(n_rows, np.inf), self._last(row, n_columns)
-        self._insert(tile, least, column, row)
-
-    def _last(self, row: int, n_rows: int) -> np.ndarray:
-        return _limit(self.cell[row : row + n_rows, -1])
-
-    def _insert(self, tile: np.ndarray, least: tuple, row: int, column: int) -> None:
-        of_rows, of_columns = (limit.astype(tile.dtype) for limit in least)
-        best = self.cell, self.column, self.value
-        _insert(tile, of_rows, of_columns, row, column, best)
+    def _best(self, row: int, n_rows: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        rows = slice(row - self.first, row - self.first + n_rows)
+        return self.cell[rows], self.column[rows], self.value[rows]
 
     def rank(self, rows: np.ndarray, column: np.ndarray, value: np.ndarray) -> None:
-        """Let rows have the best of known correlations (n_rows, n_others); column -1 is none."""
+        """Let rows, counted from the first, have the best of known correlations (n_rows, n_others).
+
+        A column of -1 is none.
+        """
         cell = np.where(column < 0, -1, np.rint(np.abs(value) / TIE_CELL)).astype(np.int64)
         order = np.lexsort((column, -cell), axis=1)[:, : self.cell.shape[1]]
         for mine, offered in ((self.cell, cell), (self.column, column), (self.value, value)):
@@ -83,7 +84,7 @@ class Strongest:
         """Take known correlations (n_rows, n_others) of the rows from `row` on into account."""
         for start in range(0, len(column), MERGED_AT_ONCE):
             part = slice(start, start + MERGED_AT_ONCE)
-            rows = np.arange(row, row + len(column))[part]
+            rows = np.arange(row, row + len(column))[part] - self.first
             columns = np.hstack([self.column[rows], column[part]])
             self.rank(rows, columns, np.hstack([self.value[rows], value[part]]))
 
@@ -116,7 +117,7 @@ def _limit(cell):
 
 
 @compiled
-def _insert(tile, of_rows, of_columns, row, column, best):
+def _insert(tile, of_rows, of_columns, row, column, mine, its):
     """Put entries of a tile in their places, those at least as strong as the last of the best.
 
     Most are not. Some neighbouring entries at a time are compared without a branch between them,
@@ -129,8 +130,8 @@ def _insert(tile, of_rows, of_columns, row, column, best):
         What the rows and the columns ask for; overwritten. Infinite where nothing is wanted.
     row, column : int
         Whom the first entry belongs to.
-    best : tuple
-        Cells, columns and values of all.
+    mine, its : tuple
+        Cells, columns and values of the best of the rows and of the columns, of the tile alone.
     """
     n_rows, n_columns = tile.shape
     for here in range(n_rows):
@@ -144,9 +145,9 @@ def _insert(tile, of_rows, of_columns, row, column, best):
             for there in range(start, stop):
                 value = tile[here, there]
                 if abs(value) >= of_rows[here]:
-                    of_rows[here] = _limit(_put(value, row + here, column + there, best))
+                    of_rows[here] = _limit(_put(value, here, column + there, mine))
                 if abs(value) >= of_columns[there]:
-                    of_columns[there] = _limit(_put(value, column + there, row + here, best))
+                    of_columns[there] = _limit(_put(value, there, row + here, its))
 
 
 @compiled
