@@ -82,22 +82,33 @@ def test_an_error_ends_the_work_and_is_raised(n_threads):
 
 
 def test_a_thread_that_cannot_be_started_leaves_none_at_work(monkeypatch):
-    start, before, begun = threading.Thread.start, threading.active_count(), []
+    start, started, begun = _threads.start_new_thread, [], []
 
-    def start_some(thread):
-        if threading.active_count() > before + 1:
+    def start_some(*arguments):
+        if len(started) == 2:
             raise RuntimeError("can't start new thread")
-        start(thread)
+        started.append(start(*arguments))
 
     def work(item):
         begun.append(item)
         time.sleep(1e-3)
 
-    monkeypatch.setattr(threading.Thread, "start", start_some)
+    monkeypatch.setattr(_threads, "start_new_thread", start_some)
     with pytest.raises(RuntimeError, match="can't start"):
         list(done_in_threads(work, range(1000), 5))
-    assert threading.active_count() == before
-    assert len(begun) < 1000
+    n_begun = len(begun)
+    time.sleep(0.05)
+    assert len(begun) == n_begun < 1000
+
+
+def test_who_comes_too_late_finds_nothing_to_do(monkeypatch):
+    late = []
+    monkeypatch.setattr(_threads, "start_new_thread", lambda *call: late.append(call))
+    done = list(done_in_threads(lambda item: item + 1, range(20), 3))
+    assert done == [(item, item + 1) for item in range(20)]
+    for function, arguments in late:
+        function(*arguments)
+    assert len(late) == 2
 
 
 @pytest.mark.parametrize("n_threads", [1, 2])
@@ -121,10 +132,17 @@ def test_what_the_work_held_is_free_after_an_error(n_threads):
         gc.enable()
 
 
-def test_whoever_stops_listening_leaves_no_thread_behind():
-    before = threading.active_count()
-    results = done_in_threads(lambda item: time.sleep(1e-3), range(1000), 3)
+def test_whoever_stops_listening_leaves_no_thread_at_work():
+    begun, ended = [], []
+
+    def work(item):
+        begun.append(item)
+        time.sleep(1e-3)
+        ended.append(item)
+
+    results = done_in_threads(work, range(1000), 3)
     next(results)
-    assert threading.active_count() > before
     results.close()
-    assert threading.active_count() == before
+    assert len(begun) == len(ended) < 1000
+    time.sleep(0.05)
+    assert len(begun) == len(ended)

@@ -1,10 +1,10 @@
 """How work is handed to threads: compiled loops run without the GIL, side by side."""
 
 import os
+from _thread import LockType, allocate_lock, start_new_thread
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from queue import SimpleQueue
-from threading import Thread
 from typing import Any
 
 _ASKED = os.environ.get("OMP_NUM_THREADS", "")
@@ -30,8 +30,9 @@ def done_in_threads(
     """Yield ``(item, work(item))`` for all items, as they are finished.
 
     The calling thread is one of them: it works whenever nothing finished waits for it, so what
-    others finish meanwhile is yielded after its own item. A pool of `concurrent.futures` takes
-    half a millisecond to hand out twenty items: on a small graph a tenth of the whole selection.
+    others finish meanwhile is yielded after its own item. Nor does it wait for the others to
+    begin, as `threading.Thread.start` does: on an idle core that may take some milliseconds, as
+    long as the whole selection on a small graph, and who comes too late finds nothing to do.
     """
     waiting, finished = deque(items), SimpleQueue()
 
@@ -49,16 +50,11 @@ def done_in_threads(
             finished.put((item, result, None))
         return True
 
-    def work_on_all() -> None:
-        while work_on_next():
-            pass
-
-    helpers: list[Thread] = []
+    helping = [work_on_next]
+    at_work: list[LockType] = []
     try:
         for _ in range(min(n_threads, len(items)) - 1):
-            helper = Thread(target=work_on_all)
-            helper.start()
-            helpers.append(helper)
+            start_new_thread(_help, (helping, at_work))
         for _ in items:
             if finished.empty():
                 work_on_next()
@@ -68,9 +64,25 @@ def done_in_threads(
             yield item, result
     finally:
         error = None  # else it would hold this frame, and the frame it
+        helping.clear()
         waiting.clear()
-        for helper in helpers:
-            helper.join()
+        for lock in at_work:
+            lock.acquire()
+
+
+def _help(helping: list[Callable[[], bool]], at_work: list[LockType]) -> None:
+    """Work with the others, with a lock among those of `at_work` until the end."""
+    lock = allocate_lock()
+    lock.acquire()
+    at_work.append(lock)
+    _work_on_all(helping)
+    lock.release()
+
+
+def _work_on_all(helping: list[Callable[[], bool]]) -> None:
+    for work_on_next in helping:  # gone, with all that it holds, when this returns
+        while work_on_next():
+            pass
 
 
 def for_each_range(
