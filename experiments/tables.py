@@ -18,6 +18,8 @@ from experiments.rows import PROTOCOLS, Row, read_rows, read_table
 TEMPLATE = Path(__file__).parent / "results.template.md"
 PAGE = Path(__file__).parents[1] / "docs" / "results.md"
 MERCK_SET = "METAB"
+LATE = 10
+"""Epochs that show how much a score depends on when training ends."""
 
 
 def render(template: str) -> str:
@@ -73,6 +75,24 @@ def twins(name: str, *keys: str) -> str:
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
+def late_epochs(name: str, *keys: str) -> str:
+    """Return what rows scored on the test rows in their last epochs, all seeds together."""
+    lines = [
+        ["paper's protocol", "paper", "last epoch", f"last {LATE} epochs, all seeds"],
+        ["---", "---:", "---:", "---:"],
+    ]
+    for key in keys:
+        row = _row(name, key)
+        tested = [
+            epoch["test"]
+            for record in read_records(row, "paper")
+            for epoch in record["history"][-LATE:]
+        ]
+        span = f"{min(tested):.2f} to {max(tested):.2f}" if tested else "not run yet"
+        lines.append([row.name, str(row.paper), _summary(row, "paper"), span])
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
 def orders(*pairs: str) -> str:
     """Return the scores in order of visits beside those of "auto", pairs as ``table:key:key``."""
     lines = [["", "visits", "auto", "change"], ["---", "---:", "---:", "---:"]]
@@ -120,6 +140,7 @@ WORDS = {
     "score": score,
     "change": change,
     "twins": twins,
+    "late_epochs": late_epochs,
     "orders": orders,
     "chosen": chosen,
     "machines": machines,

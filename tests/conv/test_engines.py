@@ -56,6 +56,7 @@ def random_problem(
         {},
         {"M": 1, "n_in": 4001, "N": 4003},
         {"M": 130, "N": 50, "d": 1},
+        {"M": 130, "N": 50, "d": 1, "p": 12},
         {"M": 23},
         {"M": 23, "scaled": True},
         {"M": 17, "n_in": 9001, "N": 900, "d": 8},
@@ -79,6 +80,24 @@ def test_tables_of_many_nodes_have_the_values_of_the_definition(each_native_engi
     )
     for a, b in zip(found, expected, strict=True):
         torch.testing.assert_close(a, b)
+
+
+@pytest.mark.parametrize("f", [1, 2, 7, 20, 33])
+@pytest.mark.parametrize("p", [1, 2, 4, 5, 8, 9, 16, 17, 33])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_one_channel_has_the_gradients_of_the_definition(each_native_engine, dtype, p, f):
+    # Whole numbers, whose sums are exact in any order.
+    problem = random_problem(M=17, n_in=51, N=53, p=p, d=1, f=f, dtype=dtype)
+    x, index, weight, bias, _ = [t if t is None else t.detach().round() for t in problem]
+    inputs = [t.requires_grad_() for t in (x, weight, bias)]
+    grad = torch.randint(-3, 4, (17, 53, f), generator=torch.Generator().manual_seed(1)).to(dtype)
+    for wanted in (inputs, inputs[1:], inputs[:1]):
+        found, expected = (
+            torch.autograd.grad(convolve(x, index, weight, bias, None), wanted, grad)
+            for convolve in (graph_conv, define_graph_conv)
+        )
+        for a, b in zip(found, expected, strict=True):
+            assert torch.equal(a, b)
 
 
 def test_a_table_changed_in_place_is_noticed(each_native_engine):
