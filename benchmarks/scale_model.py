@@ -17,7 +17,7 @@ PLACES_OF_32_BITS = 2**31
 
 @dataclass(frozen=True)
 class Selection:
-    """Two steps on a random graph.
+    """Two steps on a random graph without weights.
 
     Attributes
     ----------
@@ -50,6 +50,11 @@ class Selection:
         return n_entries * (8 + self.place_bytes) + self.n_nodes * self.place_bytes
 
     @property
+    def step_bytes(self) -> float:
+        """A place for each entry and where each row begins: all is there but probabilities."""
+        return (self.n_nodes * self.mean_degree + self.n_nodes) * self.place_bytes
+
+    @property
     def tally_bytes(self) -> float:
         """An amount of each node and a list of the nodes, for one thread."""
         return N_TALLIES * self.n_nodes * (8 + self.place_bytes)
@@ -61,9 +66,10 @@ class Selection:
 
     @property
     def extra_bytes(self) -> float:
-        """Beyond the graph: its checked copy, the probabilities, the order of the rows, and all."""
+        """Beyond the graph: its checked copy, its steps, the order of the rows, and all."""
         order = 8 * self.n_nodes
-        return 2 * self.graph_bytes + order + self.n_threads * self.tally_bytes + self.answer_bytes
+        tallies = self.n_threads * self.tally_bytes
+        return self.graph_bytes + self.step_bytes + order + tallies + self.answer_bytes
 
 
 def n_products(n_columns: int, n_rows: int) -> float:
@@ -126,7 +132,7 @@ def _forecast(seconds_of_edge: float) -> str:
     return (
         f"For {largest.n_nodes:.0e} nodes of mean degree {largest.mean_degree}, two steps and "
         f"p = {largest.n_neighbors}, it says: {largest.n_edges_walked:.1e} edges walked, "
-        f"{hours:,.0f} core-hours; the graph {largest.graph_bytes / 1e12:.1f} TB, its copy and its "
-        f"probabilities as much each; tallies {largest.tally_bytes / 1e9:.0f} GB for every thread; "
+        f"{hours:,.0f} core-hours; the graph {largest.graph_bytes / 1e12:.1f} TB, its checked copy "
+        f"as much, its steps {largest.step_bytes / 1e12:.1f} TB; tallies {largest.tally_bytes / 1e9:.0f} GB for every thread; "
         f"the answer {largest.answer_bytes / 1e9:.0f} GB."
     )
