@@ -133,6 +133,7 @@ def _forecast(seconds_of_edge: float) -> str:
         f"For {largest.n_nodes:.0e} nodes of mean degree {largest.mean_degree}, two steps and "
         f"p = {largest.n_neighbors}, it says: {largest.n_edges_walked:.1e} edges walked, "
         f"{hours:,.0f} core-hours; the graph {largest.graph_bytes / 1e12:.1f} TB, its checked copy "
-        f"as much, its steps {largest.step_bytes / 1e12:.1f} TB; tallies {largest.tally_bytes / 1e9:.0f} GB for every thread; "
-        f"the answer {largest.answer_bytes / 1e9:.0f} GB."
+        f"as much, its steps {largest.step_bytes / 1e12:.1f} TB; tallies "
+        f"{largest.tally_bytes / 1e9:.0f} GB for every thread; the answer "
+        f"{largest.answer_bytes / 1e9:.0f} GB."
     )

@@ -107,8 +107,10 @@ def test_who_comes_too_late_finds_nothing_to_do(monkeypatch):
     done = list(done_in_threads(lambda item: item + 1, range(20), 3))
     assert done == [(item, item + 1) for item in range(20)]
     for function, arguments in late:
+        assert arguments[1] == []  # nothing of the work is held for them
         function(*arguments)
     assert len(late) == 2
+    assert not _threads._EXPECTED
 
 
 @pytest.mark.parametrize("n_threads", [1, 2])

@@ -1,5 +1,6 @@
 """How work is handed to threads: compiled loops run without the GIL, side by side."""
 
+import atexit
 import os
 from _thread import LockType, allocate_lock, start_new_thread
 from collections import deque
@@ -54,7 +55,7 @@ def done_in_threads(
     at_work: list[LockType] = []
     try:
         for _ in range(min(n_threads, len(items)) - 1):
-            start_new_thread(_help, (helping, at_work))
+            _start_helper(helping, at_work)
         for _ in items:
             if finished.empty():
                 work_on_next()
@@ -70,13 +71,33 @@ def done_in_threads(
             lock.acquire()
 
 
-def _help(helping: list[Callable[[], bool]], at_work: list[LockType]) -> None:
-    """Work with the others, with a lock among those of `at_work` until the end."""
+_EXPECTED: set[LockType] = set()
+"""A lock for each helper that has not ended, perhaps not even begun."""
+
+
+def _start_helper(helping: list[Callable[[], bool]], at_work: list[LockType]) -> None:
     lock = allocate_lock()
     lock.acquire()
+    _EXPECTED.add(lock)
+    try:
+        start_new_thread(_help, (lock, helping, at_work))
+    except RuntimeError:
+        _EXPECTED.discard(lock)
+        raise
+
+
+def _help(lock: LockType, helping: list[Callable[[], bool]], at_work: list[LockType]) -> None:
+    """Work with the others, with a lock among those of `at_work` until the end."""
     at_work.append(lock)
     _work_on_all(helping)
+    _EXPECTED.discard(lock)
     lock.release()
+
+
+@atexit.register
+def _await_the_late() -> None:
+    for lock in list(_EXPECTED):  # no thread may begin when the interpreter is half gone
+        lock.acquire(timeout=1)
 
 
 def _work_on_all(helping: list[Callable[[], bool]]) -> None:

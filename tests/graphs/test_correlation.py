@@ -257,6 +257,17 @@ def test_single_precision_decides_nothing(rng, wrap, tile_size):
     np.testing.assert_allclose(graph.toarray(), strongest_by_definition(X, 5), atol=1e-13)
 
 
+@pytest.mark.filterwarnings("ignore:.*constant column")
+@pytest.mark.parametrize("list_bytes", [2**30, 1])
+@pytest.mark.parametrize("n_threads", [1, 2, 3])
+def test_threads_do_not_change_the_strongest(rng, monkeypatch, n_threads, list_bytes):
+    monkeypatch.setattr(search, "available_threads", lambda: n_threads)
+    monkeypatch.setattr(search, "LIST_BYTES", list_bytes)
+    X = wide_table(rng)
+    graph = correlation_graph(X, n_edges=5, tile_size=7)
+    np.testing.assert_allclose(graph.toarray(), strongest_by_definition(X, 5), atol=1e-13)
+
+
 def test_columns_that_single_precision_cannot_tell_are_found_again(rng):
     base = rng.normal(size=(200, 1))
     X = base + 1e-5 * rng.normal(size=(200, 300))  # all correlations are 1 - 1e-10 or so

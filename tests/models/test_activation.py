@@ -30,6 +30,11 @@ def test_values_are_left_out_one_by_one_and_the_mean_stays(dropout):
     torch.testing.assert_close(out.max(), torch.tensor(1 / (1 - dropout)))
 
 
+def test_nearly_everything_may_be_left_out():
+    out = activate(torch.ones(1, 1000, 1), 0.999999, "values", is_training=True)
+    assert (out == 0).sum() > 900
+
+
 def test_values_of_a_node_are_left_out_independently():
     torch.manual_seed(0)
     kept = (activate(torch.ones(1, 100_000, 2), 0.5, "values", is_training=True) > 0).float()

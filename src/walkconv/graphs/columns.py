@@ -92,6 +92,11 @@ class Columns:
         rows /= self.moments.length
         return rows
 
+    @property
+    def is_lazy(self) -> bool:
+        """Whether someone else reads the table for us: libraries that may not like threads."""
+        return not (isinstance(self.table, np.ndarray) or sp.issparse(self.table))
+
     def some(self, chosen: np.ndarray) -> "Columns":
         """Return some of these columns, counted from the first."""
         return Columns(self.table, self.start, self.stop, chosen, self.moments.of(chosen))

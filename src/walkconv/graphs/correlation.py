@@ -35,8 +35,9 @@ def correlation_graph(
         and dask have them: it is read in parts.
     n_edges : int, optional
         Keep only the `n_edges` strongest correlations of each column (in absolute value, ties to
-        the lowest column). Memory is then O(n_nodes * n_edges), and at most 512 MiB for columns
-        that are kept in single precision; by default all pairs are kept.
+        the lowest column). Memory is then O(n_nodes * n_edges), at most 512 MiB for columns that
+        are kept in single precision, and at most 1 GiB for what threads keep each for themselves;
+        by default all pairs are kept.
     tile_size : int, optional
         Columns computed at once. It does not change the answer.
     client : dask.distributed.Client, optional
@@ -92,8 +93,10 @@ def _blocks(table: Any, tile_size: int, client: Any) -> list[Columns]:
     """Return all columns in blocks; workers read those that are not here for their moments."""
     n_nodes = table.shape[1]
     ends = [(start, min(start + tile_size, n_nodes)) for start in range(0, n_nodes, tile_size)]
-    if client is None or isinstance(table, np.ndarray) or sp.issparse(table):
-        moments = dict(done_in_threads(partial(_moments, table), ends, available_threads()))
+    is_here = isinstance(table, np.ndarray) or sp.issparse(table)
+    if client is None or is_here:
+        n_threads = available_threads() if is_here else 1  # who reads lazy ones may not like more
+        moments = dict(done_in_threads(partial(_moments, table), ends, n_threads))
     else:
         moments = dict(Spread(client, table).done(_moments, ends))
     return [Columns(table, *place, moments=moments[place]) for place in ends]

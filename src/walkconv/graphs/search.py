@@ -15,12 +15,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from functools import cache, partial
 from itertools import combinations_with_replacement
-from threading import local
+from threading import get_ident, local
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
+from walkconv._blas import limit_products_here, limited_products
 from walkconv._cluster import Spread, n_threads_of
 from walkconv._threads import available_threads, done_in_threads, for_each_range
 from walkconv.graphs.columns import CHUNK_BYTES, Columns, correlations, without_rounding
@@ -31,6 +31,8 @@ SPARE = 8
 NODES_AT_ONCE = 512
 SINGLE_BYTES = 2**29
 """Standardised columns in single precision that are kept for the next strip of tiles."""
+LIST_BYTES = 2**30
+"""Of the strongest of all columns that threads have each for themselves."""
 TASKS_PER_THREAD = 8
 ENTRIES_PER_TASK = 2**20
 """Of columns whose correlations a worker is asked for at once."""
@@ -113,14 +115,23 @@ def _tiles(
     """Return the strongest between two groups of blocks: column and value of one, then the other.
 
     Of a group with itself only one comes back. Each thread multiplies tiles and looks through them
-    by itself, so that nobody waits for the others; what they find is put together at the end.
+    by itself, so that nobody waits for the others; what they find is put together at the end. With
+    fewer tiles than threads, or too many columns for a list in each, products have the rest.
     """
     groups = [blocks[start:stop] for start, stop in dict.fromkeys(pair)]
     n_rows, rows_at_once = blocks[0].n_rows, blocks[0].rows_at_once
     widths = [group[-1].stop - group[0].start for group in groups]
     read = cache(_single) if 4 * n_rows * sum(widths) <= SINGLE_BYTES else _single
+    tiles = [
+        (here, there)
+        for place, here in enumerate(groups[0])
+        for there in groups[-1][place if len(groups) == 1 else 0 :]
+    ]
+    n_at_once = min(n_threads, len(tiles), max(1, LIST_BYTES // (24 * n_kept * sum(widths))))
+    if blocks[0].is_lazy:
+        n_at_once = 1
     found: list[list[Strongest]] = []
-    own = local()
+    own, caller = local(), get_ident()
 
     def search(sides: tuple[Columns, Columns]) -> None:
         if not hasattr(own, "best"):
@@ -129,6 +140,8 @@ def _tiles(
                 for width, group in zip(widths, groups, strict=True)
             ]
             found.append(own.best)
+            if n_at_once > 1 and get_ident() != caller:
+                limit_products_here(n_threads // n_at_once)
         here, there = sides
         tile = read(here, 0, rows_at_once).T @ read(there, 0, rows_at_once)
         for start in range(rows_at_once, n_rows, rows_at_once):
@@ -139,13 +152,8 @@ def _tiles(
         mirrored = None if there is here else own.best[-1]
         own.best[0].offer(tile, row=here.start, column=there.start, mirrored=mirrored)
 
-    tiles = [
-        (here, there)
-        for place, here in enumerate(groups[0])
-        for there in groups[-1][place if len(groups) == 1 else 0 :]
-    ]
-    with threadpool_limits(1, "blas") if n_threads > 1 else nullcontext():
-        for _ in done_in_threads(search, tiles, n_threads):
+    with limited_products(n_threads // n_at_once) if n_at_once > 1 else nullcontext():
+        for _ in done_in_threads(search, tiles, n_at_once):
             pass
     best, *others = found
     for other in others:
@@ -198,7 +206,7 @@ def _products(
                 some = block.standardised(start, start + rows_at_once)
                 rows[block.start : block.stop, : len(some)] = some.T
 
-        for_each_range(len(blocks), 1, n_threads, read)
+        for_each_range(len(blocks), 1, 1 if blocks[0].is_lazy else n_threads, read)
         add = partial(add_products, rows, nodes, column, value)
         for_each_range(len(nodes), NODES_AT_ONCE, n_threads, add)
     return without_rounding(value)

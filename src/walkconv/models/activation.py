@@ -43,4 +43,5 @@ def _kept(shape: torch.Size, n_rows: int, dropout: float, device: torch.device) 
     """
     n_values = n_rows * shape.numel()
     bits = torch.empty(-(-n_values // 4), dtype=torch.int64, device=device).random_(-(2**63), None)
-    return bits.view(torch.int16)[:n_values].view(n_rows, *shape) >= round((dropout - 0.5) * 2**16)
+    least = min(round((dropout - 0.5) * 2**16), 2**15 - 1)
+    return bits.view(torch.int16)[:n_values].view(n_rows, *shape) >= least

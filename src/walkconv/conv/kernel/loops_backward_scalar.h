@@ -28,11 +28,12 @@ typedef REAL NAME(pair) __attribute__((vector_size(2 * sizeof(REAL)), may_alias)
 typedef int64_t NAME(both) __attribute__((aligned(sizeof(REAL)), may_alias));
 typedef int64_t NAME(boths) __attribute__((vector_size(VECTOR_BYTES)));
 
-/* Whether a rank has two lanes, for the even and the odd filters, where a vector has
- * room: to read grad_out is what bounds the products, and so it is read by pairs. */
+/* Whether a rank has two lanes, for the even and the odd filters, where there are as many
+ * of both and a vector has room: to read grad_out is what bounds the products, and so it
+ * is read by pairs. */
 static int NAME(is_paired)(const struct problem *a)
 {
-    return sizeof(REAL) == 4 && 2 * a->n_ranks <= LANES;
+    return sizeof(REAL) == 4 && a->width % 2 == 0 && a->n_ranks > 0 && 2 * a->n_ranks <= LANES;
 }
 
 /* Packs weight (p, f) as panels (f, p), or if paired as one (f / 2, p, 2), both padded. */
@@ -47,8 +48,8 @@ static void NAME(pack_ranks)(const struct NAME(scalar_backward_plan) *plan, REAL
     }
     for (int64_t k = 0; k < f; k += 2)
         for (int64_t lane = 0; lane < LANES; lane++) {
-            const int64_t r = lane / 2, filter = k + lane % 2;
-            *packed++ = r < p && filter < f ? weight[r * f + filter] : 0;
+            const int64_t r = lane / 2;
+            *packed++ = r < p ? weight[r * f + k + lane % 2] : 0;
         }
 }
 
@@ -65,15 +66,14 @@ NAME(rank_tile)(const int tile_rows, const int nv, const int paired, const REAL 
         for (int v = 0; v < nv; v++)
             sum[i][v] = (VECTOR){0};
 
-    int64_t k = 0;
-    for (; paired && k + 2 <= f; k += 2, panel++)
+    for (int64_t k = 0; paired && k < f; k += 2, panel++)
         UNROLL
         for (int i = 0; i < tile_rows; i++) {
             const NAME(boths) two =
                 (NAME(boths)){0} + *(const NAME(both) *)(grad + i * f + k);
             sum[i][0] += (VECTOR)two * *panel;
         }
-    for (; k < f; k++, panel += nv)
+    for (int64_t k = 0; !paired && k < f; k++, panel += nv)
         UNROLL
         for (int i = 0; i < tile_rows; i++)
             UNROLL
@@ -117,7 +117,6 @@ static void NAME(add_grad_x)(const struct NAME(scalar_backward_plan) *plan, cons
     if (plan->paired) {
         NAME(pair) *pairs = (NAME(pair) *)s->grad_x;
         NAME(rank_rows_paired)(rows, grad, f, plan->packed, s->value, 2 * p);
-        UNROLL
         for (int64_t slot = 0; slot < rows * p; slot++)
             pairs[place[slot]] += ((const NAME(pair) *)value)[slot];
         return;
@@ -169,8 +168,10 @@ static void NAME(scalar_sample)(const struct NAME(scalar_backward_plan) *plan, i
         if (a->grad_x)
             NAME(add_grad_x)(plan, grad_out, place, rows, s);
     }
+    if (!a->grad_x)
+        return;
     REAL *grad_x = (REAL *)a->grad_x + sample * n_in;
-    for (int64_t j = 0; a->grad_x && j < n_in; j++)
+    for (int64_t j = 0; j < n_in; j++)
         grad_x[j] = plan->paired ? s->grad_x[2 * j] + s->grad_x[2 * j + 1] : s->grad_x[j];
 }
 
