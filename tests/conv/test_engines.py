@@ -86,11 +86,23 @@ def test_tables_of_many_nodes_have_the_values_of_the_definition(each_native_engi
 @pytest.mark.parametrize("p", [1, 2, 4, 5, 8, 9, 16, 17, 33])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_one_channel_has_the_gradients_of_the_definition(each_native_engine, dtype, p, f):
+    same_gradients_of_one_channel(M=17, n_in=51, N=53, p=p, f=f, dtype=dtype)
+
+
+@pytest.mark.parametrize("M", [16, 37, 70])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_one_channel_of_more_samples_and_nodes_than_are_done_at_a_time(
+    each_native_engine, dtype, M
+):
+    same_gradients_of_one_channel(M=M, n_in=301, N=701, p=6, f=20, dtype=dtype)
+
+
+def same_gradients_of_one_channel(M, N, f, dtype, **shape):
     # Whole numbers, whose sums are exact in any order.
-    problem = random_problem(M=17, n_in=51, N=53, p=p, d=1, f=f, dtype=dtype)
+    problem = random_problem(M=M, N=N, d=1, f=f, dtype=dtype, **shape)
     x, index, weight, bias, _ = [t if t is None else t.detach().round() for t in problem]
     inputs = [t.requires_grad_() for t in (x, weight, bias)]
-    grad = torch.randint(-3, 4, (17, 53, f), generator=torch.Generator().manual_seed(1)).to(dtype)
+    grad = torch.randint(-3, 4, (M, N, f), generator=torch.Generator().manual_seed(1)).to(dtype)
     for wanted in (inputs, inputs[1:], inputs[:1]):
         found, expected = (
             torch.autograd.grad(convolve(x, index, weight, bias, None), wanted, grad)

@@ -13,6 +13,7 @@
 #include "kernel_threads.h"
 #if defined(__x86_64__)
 #include <cpuid.h>
+#include <immintrin.h>
 #endif
 
 /* ---- tables in a form that the loops read ---------------------------------- */

@@ -10,6 +10,7 @@
 #include "loops_grad_x_samples.h"
 #include "loops_grad_x.h"
 #include "loops_grad_weight.h"
+#include "loops_grad_x_lanes.h"
 #include "loops_backward_scalar.h"
 #include "loops_backward.h"
 #undef REAL
@@ -26,6 +27,7 @@
 #include "loops_grad_x_samples.h"
 #include "loops_grad_x.h"
 #include "loops_grad_weight.h"
+#include "loops_grad_x_lanes.h"
 #include "loops_backward_scalar.h"
 #include "loops_backward.h"
 #undef REAL

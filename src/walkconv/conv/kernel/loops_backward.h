@@ -79,3 +79,13 @@ static int NAME(backward)(const struct problem *a)
 #undef UNALIGNED
 #undef QUAD
 #undef TILE_ROWS
+#undef FLOATS
+#undef PLACES_16
+#undef PLACES_32
+#undef PLACES_64
+#undef PLACES
+#undef SHUFFLE
+#undef LOW_HALVES
+#undef HIGH_HALVES
+#undef LOW_IN_TURNS
+#undef HIGH_IN_TURNS
