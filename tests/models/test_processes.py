@@ -5,6 +5,7 @@ The file is also the script that the processes run.
 
 import json
 import sys
+import time
 import traceback
 from pathlib import Path
 
@@ -194,6 +195,7 @@ def check_a_block_inside_a_block_joins_the_same(processes):
 
 
 CHECKS = {name: value for name, value in globals().items() if name.startswith("check_")}
+LATE = "nobody leaves the block before all are done"
 
 
 def main(folder):
@@ -206,6 +208,10 @@ def main(folder):
                 outcomes[name] = "passed"
             except Exception:
                 outcomes[name] = traceback.format_exc()
+        if processes.rank == 2:
+            time.sleep(1)
+            Path(folder, LATE).touch()
+    outcomes[LATE] = "passed" if Path(folder, LATE).exists() else "left before the last was done"
     assert current_processes() == ALONE
     assert not torch.distributed.is_initialized()
     Path(folder, f"{processes.rank}.json").write_text(json.dumps(outcomes))
@@ -220,7 +226,7 @@ def outcomes(run_together, tmp_path_factory):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("check", CHECKS)
+@pytest.mark.parametrize("check", [*CHECKS, LATE])
 def test_in_three_processes(outcomes, check):
     assert [outcome[check] for outcome in outcomes] == ["passed"] * 3
 

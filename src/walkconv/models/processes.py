@@ -156,6 +156,8 @@ def join_processes() -> Iterator[Processes]:
         token = _CURRENT.set(joined)
         try:
             yield joined
+            if is_ours:
+                dist.barrier()  # who leaves first would close connections that others still read
         finally:
             _CURRENT.reset(token)
     finally:
