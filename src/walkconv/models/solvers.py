@@ -7,6 +7,8 @@ import torch
 from torch.nn import Parameter
 from torch.optim import Optimizer
 
+from walkconv.models.rmsprop import RMSprop
+
 WARM_UP = 0.3
 FIRST_SHARE = 0.04
 
@@ -44,7 +46,7 @@ def _adam(parameters: Iterable[Parameter], rate: float, decay: float) -> Optimiz
 
 def _rmsprop(parameters: Iterable[Parameter], rate: float, decay: float) -> Optimizer:
     # NOTE[PAPER]: 0.9 is Keras's default, with which the original code was run; torch's is 0.99.
-    return torch.optim.RMSprop(parameters, lr=rate, alpha=0.9, weight_decay=decay)
+    return RMSprop(parameters, lr=rate, alpha=0.9, weight_decay=decay)
 
 
 Solver = tuple[Callable[[Iterable[Parameter], float, float], Optimizer], Callable[[float], float]]
