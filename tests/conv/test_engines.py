@@ -56,7 +56,7 @@ def random_problem(
         {},
         {"M": 1, "n_in": 4001, "N": 4003},
         {"M": 130, "N": 50, "d": 1},
-        {"M": 130, "N": 50, "d": 1, "p": 12},
+        {"M": 130, "N": 500, "d": 1, "p": 12},
         {"M": 23},
         {"M": 23, "scaled": True},
         {"M": 17, "n_in": 9001, "N": 900, "d": 8},
@@ -89,12 +89,21 @@ def test_one_channel_has_the_gradients_of_the_definition(each_native_engine, dty
     same_gradients_of_one_channel(M=17, n_in=51, N=53, p=p, f=f, dtype=dtype)
 
 
-@pytest.mark.parametrize("M", [16, 37, 70])
+@pytest.mark.parametrize(
+    "shape",
+    [
+        {"M": 16, "n_in": 301, "N": 701, "p": 6, "f": 20},
+        {"M": 70, "n_in": 301, "N": 701, "p": 6, "f": 20},
+        {"M": 1025, "n_in": 9, "N": 7, "p": 3, "f": 5},
+        {"M": 37, "n_in": 31, "N": 101, "p": 3, "f": 150},
+        {"M": 20, "n_in": 1, "N": 3, "p": 2, "f": 4},
+        {"M": 20, "n_in": 3, "N": 0, "p": 2, "f": 4},
+        {"M": 20, "n_in": 3, "N": 3, "p": 0, "f": 4},
+    ],
+)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_one_channel_of_more_samples_and_nodes_than_are_done_at_a_time(
-    each_native_engine, dtype, M
-):
-    same_gradients_of_one_channel(M=M, n_in=301, N=701, p=6, f=20, dtype=dtype)
+def test_one_channel_of_many_samples_and_nodes_or_few(each_native_engine, dtype, shape):
+    same_gradients_of_one_channel(**shape, dtype=dtype)
 
 
 def same_gradients_of_one_channel(M, N, f, dtype, **shape):

@@ -7,6 +7,10 @@
 /* Largest sample of x to be kept in the first-level cache. */
 enum { NAME(scalar_nodes) = 16384 / sizeof(REAL) };
 
+/* Fewest samples; not fewer than lanes, which grad_x_lanes needs. */
+enum { NAME(scalar_samples) = 16 };
+_Static_assert(NAME(scalar_samples) * sizeof(REAL) >= VECTOR_BYTES, "a vector of samples");
+
 struct NAME(scalar_plan) {
     const struct problem *problem;
     const REAL *packed; /* weight (p, f) as panels */
@@ -15,11 +19,11 @@ struct NAME(scalar_plan) {
 };
 
 /* Whether the sums can be done here: the samples share a table, and are enough of
- * them to be the work items. */
+ * them to be the work items, or the lanes of a vector. */
 static int NAME(is_scalar)(const struct problem *a)
 {
     return a->depth == 1 && !a->scale && !a->per_sample && a->n_in < NAME(scalar_nodes) &&
-           a->n_samples >= 16;
+           a->n_samples >= NAME(scalar_samples);
 }
 
 /* out[i, :columns] = base + sum over r of x[place[i, r]] * panel[r] for a tile of rows,

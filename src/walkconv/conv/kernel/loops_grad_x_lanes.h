@@ -5,7 +5,7 @@
  * registers, some filters at a time, so that the products of all samples with a weight are
  * one multiply-add, and what a slot of the table adds to grad_x is one addition. */
 
-/* Ranks, and nodes, summed at the same time; two nodes where there are 32 registers. */
+/* Ranks, and nodes, summed at the same time; two nodes where registers suffice. */
 enum { NAME(lane_ranks) = 8, NAME(lane_nodes) = VECTOR_BYTES == 64 ? 2 : 1 };
 
 /* A vector as single-precision numbers, which shuffles move about, doubles by pairs. */
@@ -145,3 +145,42 @@ static void NAME(add_lanes)(int64_t n_r, int64_t rows, const REAL *grad, int64_t
     }
 }
 #undef LANE_ROWS
+
+/* Ranks from `rank` on that are one tile: all are of nearly equal height. */
+static inline int64_t NAME(tile_ranks)(int64_t rank, int64_t p)
+{
+    return ceil_div(p - rank, ceil_div(p - rank, NAME(lane_ranks)));
+}
+
+/* Packs weight (p, f) as tiles of ranks, each (f, n_r). */
+static void NAME(pack_tiles)(const struct problem *a, REAL *tiles)
+{
+    const int64_t p = a->n_ranks, f = a->width;
+    for (int64_t rank = 0, n_r; rank < p; rank += n_r) {
+        n_r = NAME(tile_ranks)(rank, p);
+        for (int64_t k = 0; k < f; k++)
+            for (int64_t r = rank; r < rank + n_r; r++)
+                *tiles++ = ((const REAL *)a->weight)[r * f + k];
+    }
+}
+
+/* Work item: grad_x of LANES samples, of which there must be as many; the last item fills
+ * up with samples of the one before.  place is (N, p), n_in for an empty slot, and
+ * grad_x, which is overwritten, (n_in + 1). */
+static void NAME(grad_x_lanes)(const struct problem *a, const REAL *tiles,
+                               const int32_t *place, int64_t item, VECTOR *grad_x)
+{
+    const int64_t p = a->n_ranks, f = a->width, n_in = a->n_in, step = a->n_out * f;
+    const int64_t first = item * LANES, lane_0 = min64(first, a->n_samples - LANES);
+    const REAL *grad = (const REAL *)a->grad_out + lane_0 * step;
+
+    for (int64_t j = 0; j <= n_in; j++)
+        grad_x[j] = (VECTOR){0};
+    for (int64_t rank = 0, n_r; rank < p; rank += n_r) {
+        n_r = NAME(tile_ranks)(rank, p);
+        NAME(add_lanes)(n_r, a->n_out, grad, step, f, tiles + rank * f, place + rank, p, grad_x);
+    }
+    for (int64_t m = first; m < lane_0 + LANES; m++)
+        for (int64_t j = 0; j < n_in; j++)
+            ((REAL *)a->grad_x)[m * n_in + j] = grad_x[j][m - lane_0];
+}
