@@ -129,8 +129,8 @@ def join_processes() -> Iterator[Processes]:
     each takes its part of every batch, and all end with the same model, which is the model of one
     process up to the rounding of sums: batches, dropout, batch normalisation and shifts are those
     of the whole batch. The first process scores validation rows, shows the bar and writes
-    checkpoints; all leave the block together. Without ``torchrun`` nothing changes. A process group that is there already is used
-    and left as it was; outside of the block `fit` never uses one.
+    checkpoints; all leave the block together. Without ``torchrun`` nothing changes. A process group
+    that is there already is used and left as it was; outside of the block `fit` never uses one.
 
     Yields
     ------
