@@ -43,7 +43,7 @@ def table(name: str) -> str:
         "paper's protocol": lambda row: _summary(row, "paper"),
         "sound protocol": lambda row: _summary(row, "sound"),
         "sound, seeds averaged": lambda row: _average(row) if name in AVERAGED else "",
-        "core-seconds a run": lambda row: _cost(read_records(row, "sound")),
+        "core-seconds a run": _cost,
     }
     rows = read_rows(name)
     filled = {title: [str(cell(row)) for row in rows] for title, cell in columns.items()}
@@ -129,9 +129,9 @@ def machines(name: str) -> str:
     return "\n".join(sorted(kinds)) or "- no run yet"
 
 
-def hours(name: str, protocol: str) -> str:
-    """Return the core-hours of all runs of a table under a protocol."""
-    spent = [r.get("core_seconds", 0) for r in _all_records(name) if r["protocol"] == protocol]
+def hours(name: str, *keys: str) -> str:
+    """Return the core-hours of all runs of some rows of a table, or of all of them."""
+    spent = [r.get("core_seconds", 0) for r in _all_records(name) if not keys or r["row"] in keys]
     return f"{sum(spent) / 3600:.1f}"
 
 
@@ -198,9 +198,14 @@ def _change(row: Row, twin: Row) -> str:
     return f"{mean(changes):+.{digits}f} ± {stdev(changes):.{digits}f}"
 
 
-def _cost(records: list[dict[str, Any]]) -> str:
-    spent = [record["core_seconds"] for record in records if "core_seconds" in record]
-    return f"{mean(spent):.0f}" if spent else ""
+def _cost(row: Row) -> str:
+    """Return the core-seconds of a run under protocol sound, in brackets under protocol paper."""
+    sound, paper = (
+        [r["core_seconds"] for r in read_records(row, protocol) if "core_seconds" in r]
+        for protocol in ("sound", "paper")
+    )
+    costs = [f"{mean(sound):.0f}"] if sound else []
+    return " ".join([*costs, f"({mean(paper):.0f})"] if paper else costs)
 
 
 def _parameters(records: list[dict[str, Any]]) -> str:
