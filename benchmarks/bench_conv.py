@@ -205,7 +205,7 @@ def time_epochs(n_batches: int) -> list[dict]:
 def main() -> None:
     """Measure what was asked for and write it beside what was measured before."""
     parser = argparse.ArgumentParser(description=__doc__)
-    sections = ["shapes", "memory", "growth", "epochs"]
+    sections = ["memory", "shapes", "growth", "epochs"]  # memory first, in a process still small
     parser.add_argument("sections", nargs="*", default=sections, metavar="|".join(sections))
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--batches", type=int, default=117, help="a quarter of an MNIST epoch")
