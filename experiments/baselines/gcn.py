@@ -3,7 +3,8 @@
     y = D~^-1/2 (A + I) D~^-1/2 x W + b ,    D~ the degrees of A + I, W (c_in, c_out) .
 
 Layer and normalisation are torch_geometric's; only the step over the graph is one matrix product
-for the whole batch here, since all samples share the graph.
+for the whole batch here, since all samples share the graph, and goes before W where x has fewer
+channels than y.
 """
 
 import scipy.sparse as sp
@@ -46,7 +47,9 @@ class KipfConv(GCNConv):
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the filtered signals."""
-        return super().forward(x, None)
+        if self.in_channels >= self.out_channels:
+            return super().forward(x, None)
+        return self.lin(self.step(x)) + self.bias
 
     def propagate(self, edge_index: None, x: Tensor, edge_weight: None) -> Tensor:
         """Return the weighted sum over each node and its neighbours."""

@@ -152,8 +152,9 @@ def test_chebnet_equals_polynomials_of_the_laplacian(make, x, lopsided, neighbor
     torch.testing.assert_close(layer(x), sum(terms) + layer.bias)
 
 
-def test_gcn_equals_its_formula(make, x, lopsided):
-    layer = make("gcn")
+@pytest.mark.parametrize("c_out", [1, 6])  # fewer channels than x has, and more
+def test_gcn_equals_its_formula(make, x, lopsided, c_out):
+    layer = make("gcn", c_out=c_out)
     looped = dense_adjacency(lopsided) + np.eye(5)
     root = inverse_root(looped.sum(axis=1))
     torch.testing.assert_close(
