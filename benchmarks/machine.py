@@ -8,6 +8,9 @@ from pathlib import Path
 
 import torch
 
+MADE = ("experiments/results", "benchmarks/results", "docs")
+"""Folders of what runs write: a change there does not change what the next one does."""
+
 
 def provenance(*packages: str) -> dict[str, object]:
     """Return where and with what the timings were taken."""
@@ -37,5 +40,6 @@ def _commit() -> str:
             ["git", *words], cwd=folder, capture_output=True, text=True, check=False
         ).stdout.strip()
 
-    is_changed = bool(git("status", "--porcelain", "--untracked-files=no"))
+    others = [f":(top,exclude){folder}" for folder in MADE]
+    is_changed = bool(git("status", "--porcelain", "--untracked-files=no", "--", ":/", *others))
     return git("rev-parse", "--short", "HEAD") + "+" * is_changed
