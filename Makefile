@@ -80,6 +80,7 @@ reproduce-grid: install ## MNIST on the grid
 reproduce-merck: install ## the paper's Table 1 on METAB; SET=DPP4 for whoever has the files
 	$(BIN)/python -m experiments.run merck --set $(SET) --jobs $(JOBS)
 	$(BIN)/python -m experiments.tables
+	$(BIN)/python -m experiments.tables --set $(SET)
 
 reproduce-graphs: install ## one graph per sample: MUTAG, PROTEINS, ENZYMES, ten folds
 	for table in mutag proteins enzymes; do $(BIN)/python -m experiments.run $$table --jobs $(JOBS) || exit 1; done

@@ -44,12 +44,14 @@ def without_among(settings: dict[str, Any]) -> dict[str, Any]:
 
 def with_tried(settings: dict[str, Any], tried: dict[str, Any]) -> dict[str, Any]:
     """Return settings with others in their place, which are then no longer chosen."""
+    if not tried:
+        return settings
     among = settings.get("among", [])
-    grids = [
+    left = [
         {name: values for name, values in grid.items() if name not in tried}
         for grid in (among if isinstance(among, list) else [among])
     ]
-    return settings | ({"among": grids} if tried and among else {}) | tried
+    return without_among(settings) | ({"among": left} if any(left) else {}) | tried
 
 
 def _inner_splits(data: Data, seed: int) -> Iterator[Data]:

@@ -100,10 +100,10 @@ def absolute_error(prediction: np.ndarray, y: np.ndarray) -> float:
 
 
 @cache
-def load_data(table: str, *, merck_set: str = "METAB", is_smoke: bool = False) -> Data:
+def load_data(table: str, *, merck_set: str | None = None, is_smoke: bool = False) -> Data:
     """Return the data of a table; for a smoke run small ones that need no file."""
     if table == "merck":
-        return _small_activities() if is_smoke else _activities(merck_set)
+        return _small_activities() if is_smoke else _activities(merck_set or "METAB")
     grid = _small_digits() if is_smoke else _digits()
     if table == "grid":
         return grid

@@ -9,30 +9,23 @@ from experiments.rows import Row
 RESULTS = Path(__file__).parent / "results"
 
 
-def record_path(
-    row: Row, protocol: str, seed: int, *, merck_set: str = "METAB", folder: Path = RESULTS
-) -> Path:
-    """Return where the record of a run belongs."""
-    place = folder / row.table
-    if row.table == "merck":
-        place /= merck_set
-    return place / f"{row.key}.{protocol}.{seed}.json"
+def record_path(row: Row, protocol: str, seed: int | str) -> Path:
+    """Return where the record of a run belongs; "average" is that of all seeds together."""
+    return RESULTS / row.table / (row.merck_set or "") / f"{row.key}.{protocol}.{seed}.json"
 
 
-def read_record(path: Path) -> dict[str, Any] | None:
-    """Return a record, None where the run is not finished."""
-    return json.loads(path.read_text()) if path.exists() else None
+def read_record(row: Row, protocol: str, seed: int | str) -> dict[str, Any] | None:
+    """Return a record, None where there is none of the method and settings the row has now."""
+    path = record_path(row, protocol, seed)
+    record = json.loads(path.read_text()) if path.exists() else {}
+    made_with = record.get("method"), record.get("settings")
+    return record if made_with == (row.method, row.settings[protocol]) else None
 
 
-def read_records(
-    row: Row, protocol: str, *, merck_set: str = "METAB", folder: Path = RESULTS
-) -> list[dict[str, Any]]:
-    """Return the finished runs of a row, seed by seed, made with the settings it has now."""
-    if protocol not in row.settings:
-        return []
-    place = {"merck_set": merck_set, "folder": folder}
-    found = (read_record(record_path(row, protocol, s, **place)) for s in row.seeds[protocol])
-    return [r for r in found if r is not None and r["settings"] == row.settings[protocol]]
+def read_records(row: Row, protocol: str) -> list[dict[str, Any]]:
+    """Return the finished runs of a row, seed by seed."""
+    found = [read_record(row, protocol, seed) for seed in row.seeds.get(protocol, ())]
+    return [record for record in found if record is not None]
 
 
 def write_record(path: Path, record: dict[str, Any]) -> None:

@@ -5,7 +5,7 @@ file adds to it. TOML has no null: "none" stands for it.
 """
 
 import tomllib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,8 @@ class Row:
         For each protocol that runs this row, what the method is told.
     seeds : dict of str to tuple of int
         For each protocol.
+    merck_set : str or None
+        Which set of the challenge it is run on, in the table of that name.
     """
 
     table: str
@@ -43,12 +45,14 @@ class Row:
     parameters: int | None = None
     settings: dict[str, dict[str, Any]] = field(default_factory=dict)
     seeds: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    merck_set: str | None = None
 
 
-def read_rows(table: str) -> list[Row]:
+def read_rows(table: str, *, merck_set: str = "METAB") -> list[Row]:
     """Return the rows of a table, in its order."""
     shared = read_table(table)
-    return [_read_row(table, key, shared) for key in shared["rows"]]
+    rows = [_read_row(table, key, shared) for key in shared["rows"]]
+    return [replace(row, merck_set=merck_set) for row in rows] if table == "merck" else rows
 
 
 def read_table(table: str) -> dict[str, Any]:

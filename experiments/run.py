@@ -52,11 +52,11 @@ def main(arguments: list[str] | None = None) -> int:
         for task in tasks:
             print(f"{task}  {'finished' if task.is_finished else '-'}")
         return 0
-    if not (asked.smoke or asked.validate):
-        tasks = [task for task in tasks if not task.is_finished]
+    is_trial = asked.smoke or asked.validate
+    missing = tasks if is_trial else [task for task in tasks if not task.is_finished]
     n_threads = max(1, (os.cpu_count() or 1) // asked.jobs)
     n_failed = 0
-    for task, run in _start(tasks, asked.jobs, n_threads):
+    for task, run in _start(missing, asked.jobs, n_threads):
         try:
             record = run.result()
         except Exception:
@@ -64,8 +64,9 @@ def main(arguments: list[str] | None = None) -> int:
             print(f"{task}  failed\n{traceback.format_exc()}", flush=True)
         else:
             print(f"{task}  {record['score']:.4f}  {record['seconds']:.0f} s", flush=True)
-            if not (asked.smoke or asked.validate):
-                write_average(task.row, task.protocol, task.merck_set)
+    if not is_trial:
+        for task in {(task.row.key, task.protocol): task for task in tasks}.values():
+            write_average(task.row, task.protocol)
     return int(n_failed > 0)
 
 
@@ -88,7 +89,7 @@ def _start(tasks: list[Task], n_jobs: int, n_threads: int):
 
 
 def _tasks(asked: argparse.Namespace) -> list[Task]:
-    rows = read_rows(asked.table)
+    rows = read_rows(asked.table, merck_set=asked.set)
     if unknown := set(asked.row or []) - {row.key for row in rows}:
         raise SystemExit(f"--row must be among {[r.key for r in rows]}; got {sorted(unknown)}.")
     try:
@@ -107,7 +108,7 @@ def _tasks(asked: argparse.Namespace) -> list[Task]:
     ]
     chosen = [asked.protocol] if asked.protocol else PROTOCOLS
     return [
-        Task(row, protocol, seed, asked.set, asked.smoke, asked.validate)
+        Task(row, protocol, seed, asked.smoke, asked.validate)
         for protocol in chosen
         for row in rows
         if protocol in row.settings

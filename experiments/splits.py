@@ -14,7 +14,7 @@ COLLECTIONS = ("mutag", "proteins", "enzymes")
 
 
 def load_splits(
-    table: str, *, seed: int = 0, merck_set: str = "METAB", is_smoke: bool = False
+    table: str, *, seed: int = 0, merck_set: str | None = None, is_smoke: bool = False
 ) -> list[Data]:
     """Return the data of a table; the seed matters where it draws rows, columns or folds."""
     if table in COLLECTIONS:

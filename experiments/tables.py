@@ -1,23 +1,25 @@
 """Tables and sentences of docs/results.md, computed from the records.
 
 The prose is `results.template.md`; in it ``{{score mnist c20 sound}}`` and the like call the
-functions listed in `WORDS`. `python -m experiments.tables` writes the page.
+functions listed in `WORDS`. `python -m experiments.tables` writes the page; with `--set DPP4` it
+prints the table of another set of the Merck challenge.
 """
 
+import argparse
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import chain
 from pathlib import Path
-from statistics import mean, stdev
+from statistics import mean, median, stdev
 from typing import Any
 
-from experiments.averages import AVERAGED, average_path
+from experiments.averages import AVERAGED
 from experiments.records import RESULTS, read_record, read_records
-from experiments.rows import PROTOCOLS, Row, read_rows, read_table
+from experiments.rows import CONFIGS, PROTOCOLS, Row, read_rows, read_table
 
 TEMPLATE = Path(__file__).parent / "results.template.md"
 PAGE = Path(__file__).parents[1] / "docs" / "results.md"
-MERCK_SET = "METAB"
 LATE = 10
 """Epochs that show how much a score depends on when training ends."""
 
@@ -32,7 +34,7 @@ def render(template: str) -> str:
     return re.sub(r"\{\{(.+?)\}\}", replaced, template)
 
 
-def table(name: str) -> str:
+def table(name: str, merck_set: str = "METAB") -> str:
     """Return a table: every row with the published number and ours; no column is empty."""
     columns = {
         "": lambda row: row.name,
@@ -45,11 +47,10 @@ def table(name: str) -> str:
         "sound, seeds averaged": lambda row: _average(row) if name in AVERAGED else "",
         "core-seconds a run": _cost,
     }
-    rows = read_rows(name)
+    rows = read_rows(name, merck_set=merck_set)
     filled = {title: [str(cell(row)) for row in rows] for title, cell in columns.items()}
     shown = {title: cells for title, cells in filled.items() if any(cells)}
-    lines = [list(shown), ["---", *["---:"] * (len(shown) - 1)], *zip(*shown.values(), strict=True)]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+    return _markdown(list(shown), zip(*shown.values(), strict=True))
 
 
 def score(name: str, key: str, protocol: str) -> str:
@@ -57,30 +58,40 @@ def score(name: str, key: str, protocol: str) -> str:
     return _summary(_row(name, key), protocol) or "(not run yet)"
 
 
+def seeds(name: str, key: str, protocol: str) -> str:
+    """Return the score of every seed of one row."""
+    row = _row(name, key)
+    return ", ".join(f"{r['score']:.{_digits(row)}f}" for r in read_records(row, protocol))
+
+
 def change(name: str, key: str, other: str) -> str:
     """Return what another row has more than one, seed by seed: mean and deviation."""
     return _change(_row(name, key), _row(name, other))
 
 
-def twins(name: str, *keys: str) -> str:
-    """Return what the graph brings: each row minus its twins without one, seed by seed."""
-    lines = [
-        ["sound protocol", "random neighbours instead", "p = 1 instead"],
-        ["---", "---:", "---:"],
-    ]
+def leads(name: str, key: str, *others: str) -> str:
+    """Return how much higher the averaged seeds of a row score than those of others."""
+    row = _row(name, key)
+    lines = [[_row(name, other).name, _lead(row, _row(name, other))] for other in others]
+    return _markdown([f"{row.name}, beside", "seeds averaged"], lines)
+
+
+def twins(name: str, protocol: str, *keys: str) -> str:
+    """Return what the graph gains each row beside its twins without one, seed by seed."""
+    sign = 1 if read_table(name).get("higher_is_better") else -1
+    lines = []
     for key in keys:
         row = _row(name, key)
-        changes = [_change(row, _row(name, f"{key}-{twin}")) for twin in ("random", "p1")]
-        lines.append([row.name, *changes])
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+        pairs = [(_row(name, f"{key}-{twin}"), row) for twin in ("random", "p1")]
+        lines.append([row.name, *(_change(*pair, protocol, sign) for pair in pairs)])
+    header = [f"{protocol} protocol", "beside random neighbours", "beside p = 1"]
+    return _markdown(header, lines)
 
 
 def late_epochs(name: str, *keys: str) -> str:
     """Return what rows scored on the test rows in their last epochs, all seeds together."""
-    lines = [
-        ["paper's protocol", "paper", "last epoch", f"last {LATE} epochs, all seeds"],
-        ["---", "---:", "---:", "---:"],
-    ]
+    header = ["paper's protocol", "paper", "last epoch", f"last {LATE} epochs, all seeds"]
+    lines = []
     for key in keys:
         row = _row(name, key)
         tested = [
@@ -90,18 +101,18 @@ def late_epochs(name: str, *keys: str) -> str:
         ]
         span = f"{min(tested):.2f} to {max(tested):.2f}" if tested else "not run yet"
         lines.append([row.name, str(row.paper), _summary(row, "paper"), span])
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+    return _markdown(header, lines)
 
 
 def orders(*pairs: str) -> str:
     """Return the scores in order of visits beside those of "auto", pairs as ``table:key:key``."""
-    lines = [["", "visits", "auto", "change"], ["---", "---:", "---:", "---:"]]
+    lines = []
     for pair in pairs:
         name, *keys = pair.split(":")
         visits, auto = (_row(name, key) for key in keys)
         scores = _summary(visits, "sound"), _summary(auto, "sound")
         lines.append([read_table(name)["title"], *scores, _change(visits, auto)])
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+    return _markdown(["", "visits", "auto", "change"], lines)
 
 
 def chosen(name: str, key: str) -> str:
@@ -115,10 +126,10 @@ def chosen(name: str, key: str) -> str:
     return "; ".join(counted) or "(not run yet)"
 
 
-def machines(name: str) -> str:
-    """Return where and with what the records of a table were made, one line for each kind."""
+def machines() -> str:
+    """Return where and with what all records were made, one line for each kind."""
     kinds = set()
-    for record in _all_records(name):
+    for record in chain.from_iterable(_all_records(path.name) for path in CONFIGS.iterdir()):
         m = record["machine"]
         versions = ", ".join(f"{k} {v}" for k, v in m["versions"].items() if k != "walkconv")
         threads = "thread" if m["threads"] == 1 else "threads"
@@ -131,14 +142,16 @@ def machines(name: str) -> str:
 
 def hours(name: str, *keys: str) -> str:
     """Return the core-hours of all runs of some rows of a table, or of all of them."""
-    spent = [r.get("core_seconds", 0) for r in _all_records(name) if not keys or r["row"] in keys]
+    spent = [r["core_seconds"] for r in _all_records(name) if not keys or r["row"] in keys]
     return f"{sum(spent) / 3600:.1f}"
 
 
 WORDS = {
     "table": table,
     "score": score,
+    "seeds": seeds,
     "change": change,
+    "leads": leads,
     "twins": twins,
     "late_epochs": late_epochs,
     "orders": orders,
@@ -146,6 +159,21 @@ WORDS = {
     "machines": machines,
     "hours": hours,
 }
+
+
+def _markdown(header: list[str], lines: Iterable[Sequence[str]]) -> str:
+    """Return a table that can be read as it stands: names to the left, numbers to the right."""
+    rows = [header, *lines]
+    widths = [max(3, *map(len, cells)) for cells in zip(*rows, strict=True)]
+    aligned = [
+        [
+            cells[0].ljust(widths[0]),
+            *(c.rjust(w) for c, w in zip(cells[1:], widths[1:], strict=True)),
+        ]
+        for cells in rows
+    ]
+    rule = ["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:])]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in [aligned[0], rule, *aligned[1:]])
 
 
 def _row(name: str, key: str) -> Row:
@@ -181,21 +209,29 @@ def _summary(row: Row, protocol: str) -> str:
 
 
 def _average(row: Row) -> str:
-    record = read_record(average_path(row, "sound", MERCK_SET))
-    if record is None or record["settings"] != row.settings["sound"]:
-        return ""
-    return f"{record['score']:.{_digits(row)}f}"
+    record = read_record(row, "sound", "average") if "sound" in row.settings else None
+    return "" if record is None else f"{record['score']:.{_digits(row)}f}"
 
 
-def _change(row: Row, twin: Row) -> str:
+def _change(row: Row, twin: Row, protocol: str = "sound", sign: int = 1) -> str:
     own, other = (
-        {r["seed"]: r["score"] for r in read_records(each, "sound")} for each in (row, twin)
+        {r["seed"]: r["score"] for r in read_records(each, protocol)} for each in (row, twin)
     )
-    changes = [other[seed] - own[seed] for seed in own.keys() & other.keys()]
+    changes = [sign * (other[seed] - own[seed]) for seed in own.keys() & other.keys()]
     digits = _digits(row)
     if len(changes) < 2:
         return "not run yet"
     return f"{mean(changes):+.{digits}f} ± {stdev(changes):.{digits}f}"
+
+
+def _lead(row: Row, other: Row) -> str:
+    """Return how far a row's average is above another's, with its standard error over draws."""
+    own, others = (read_record(each, "sound", "average") for each in (row, other))
+    if own is None or others is None:
+        return "not run yet"
+    draws = zip(own["scores_of_draws"], others["scores_of_draws"], strict=True)
+    error = stdev([a - b for a, b in draws])
+    return f"{own['score'] - others['score']:+.{_digits(row)}f} ± {error:.{_digits(row)}f}"
 
 
 def _cost(row: Row) -> str:
@@ -204,8 +240,8 @@ def _cost(row: Row) -> str:
         [r["core_seconds"] for r in read_records(row, protocol) if "core_seconds" in r]
         for protocol in ("sound", "paper")
     )
-    costs = [f"{mean(sound):.0f}"] if sound else []
-    return " ".join([*costs, f"({mean(paper):.0f})"] if paper else costs)
+    costs = [f"{median(sound):.0f}"] if sound else []
+    return " ".join([*costs, f"({median(paper):.0f})"] if paper else costs)
 
 
 def _parameters(records: list[dict[str, Any]]) -> str:
@@ -213,8 +249,14 @@ def _parameters(records: list[dict[str, Any]]) -> str:
     return " or ".join(f"{count:,}" for count in counts)
 
 
-def main() -> None:
-    """Write the page."""
+def main(arguments: list[str] | None = None) -> None:
+    """Write the page, or print a table of a set that has none there."""
+    parser = argparse.ArgumentParser(prog="python -m experiments.tables", description=__doc__)
+    parser.add_argument("--set", help="print the table of this set of the Merck challenge")
+    asked = parser.parse_args(arguments)
+    if asked.set:
+        print(table("merck", asked.set))
+        return
     PAGE.write_text(render(TEMPLATE.read_text()))
     print(f"{PAGE.name} is written from {len(list(RESULTS.rglob('*.json')))} records.")
 

@@ -19,7 +19,7 @@ from experiments.choice import choose, without_among
 from experiments.data import Data
 from experiments.fitted import Run
 from experiments.methods import METHODS, prepare
-from experiments.records import RESULTS, read_record, record_path, write_record
+from experiments.records import read_record, record_path, write_record
 from experiments.rows import Row
 from experiments.splits import hold_out, load_splits
 
@@ -34,7 +34,6 @@ class Task:
     row: Row
     protocol: str
     seed: int
-    merck_set: str = "METAB"
     is_smoke: bool = False
     is_validation: bool = False
 
@@ -47,13 +46,12 @@ class Task:
     @property
     def path(self) -> Path:
         """Where its record belongs."""
-        return record_path(self.row, self.protocol, self.seed, merck_set=self.merck_set)
+        return record_path(self.row, self.protocol, self.seed)
 
     @property
     def is_finished(self) -> bool:
-        """Whether there is a record made with the settings that the row has now."""
-        record = read_record(self.path)
-        return record is not None and record["settings"] == self.settings
+        """Whether there is a record of the method and settings that the row has now."""
+        return read_record(self.row, self.protocol, self.seed) is not None
 
     def __str__(self) -> str:
         return f"{self.row.table:15} {self.row.key:24} {self.protocol:6} seed {self.seed}"
@@ -63,23 +61,22 @@ def run_task(task: Task, n_threads: int) -> dict[str, Any]:
     """Run one task and return its record, which is written unless the run is only a trial."""
     torch.set_num_threads(n_threads)
     machine = _machine()
-    splits = load_splits(
-        task.row.table, seed=task.seed, merck_set=task.merck_set, is_smoke=task.is_smoke
-    )
+    row = task.row
+    splits = load_splits(row.table, seed=task.seed, merck_set=row.merck_set, is_smoke=task.is_smoke)
     if task.is_validation:
         splits = [hold_out(data, task.seed) for data in splits]
     runs = [_run_split(task, data, number) for number, data in enumerate(splits)]
     first, data = runs[0], splits[0]
     record = {
-        "table": task.row.table,
-        "row": task.row.key,
+        "table": row.table,
+        "row": row.key,
         "protocol": task.protocol,
         "seed": task.seed,
         "score": float(np.mean([run["score"] for run in runs])),
         "seconds": sum(run["seconds"] for run in runs),
         "core_seconds": sum(run["core_seconds"] for run in runs),
         "n_parameters": first["n_parameters"],
-        "method": task.row.method,
+        "method": row.method,
         "settings": task.settings,
         "n_train": len(data.y_train),
         "n_test": len(data.y_test),
@@ -91,7 +88,7 @@ def run_task(task: Task, n_threads: int) -> dict[str, Any]:
         record |= {"n_columns": data.X_train.shape[1], "history": first["history"]}
     if first["chosen"]:
         record["chosen"] = [run["chosen"] for run in runs]
-    if task.row.table in AVERAGED:
+    if row.table in AVERAGED:
         record["prediction"] = [float(f"{value:.5g}") for value in first["prediction"]]
     if not (task.is_smoke or task.is_validation):
         write_record(task.path, record)
@@ -148,9 +145,9 @@ def _machine() -> dict[str, Any]:
 def _unfinished(task: Task, number: int) -> Path:
     """Return the file that follows an unfinished training; other settings have another."""
     UNFINISHED.mkdir(exist_ok=True)
-    settings = hashlib.sha256(json.dumps(task.settings, sort_keys=True).encode()).hexdigest()
-    parts = task.path.relative_to(RESULTS).with_suffix("").parts
-    return UNFINISHED / f"{'-'.join(parts)}.{settings[:8]}.{number}.safetensors"
+    made_with = json.dumps([task.row.method, task.settings], sort_keys=True).encode()
+    place = "-".join(filter(None, (task.row.table, task.row.merck_set, task.path.stem)))
+    return UNFINISHED / f"{place}.{hashlib.sha256(made_with).hexdigest()[:8]}.{number}.safetensors"
 
 
 def _check_parameters(task: Task, n_parameters: int | None) -> None:

@@ -28,6 +28,15 @@ def test_commands_exist():
     assert commands <= targets
 
 
+def test_scores_are_those_of_the_results_page():
+    section = re.search(r"## When does it help\?\n(.*?)\n## ", README, flags=re.DOTALL)
+    assert section
+    scores = re.findall(r"\d\.\d{2,}", section[1])
+    assert scores
+    means = re.findall(r"(\d+\.\d+) ± ", (ROOT / "docs" / "results.md").read_text())
+    assert set(scores) <= set(means)
+
+
 def test_pictures_exist():
     pictures = re.findall(r"!\[[^\]]*\]\(([^)]+)\)", README)
     assert pictures

@@ -6,7 +6,6 @@ It is drawn from the records of the paper's protocol, of which it reads this muc
 """
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,15 +13,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from experiments.figures.style import INK, QUIET, panels, spread
-from experiments.records import RESULTS, read_records
+from experiments.records import read_records
 from experiments.rows import Row, read_rows
 
 MERCK_SET, PROTOCOL = "METAB", "paper"
 TWINS = ("-random", "-p1")
 """Rows that differ from another in the graph alone; the tables have them."""
-OURS = ("#0b4f5c", "#2f8f9e", "#7cc0ca")
+OURS = ("#0f7c8c", "#d55e00", "#8a4f9e")
 CONNECTED = (INK, QUIET)
-OTHERS = ("#d55e00", "#8a4f9e", "#e0a100", "#c2578a", "#6b8e23", "#a0522d")
 
 
 @dataclass(frozen=True)
@@ -45,23 +43,23 @@ class Curve:
 
     @property
     def family(self) -> tuple[str, ...]:
-        """The colours of its kind: ours, fully connected, or another's convolution."""
-        if self.row.method != "network":
-            return OTHERS
-        return OURS if "C" in self._architecture.replace("FC", "") else CONNECTED
+        """The colours of its kind: with convolutions, or fully connected."""
+        architecture = self.row.settings[PROTOCOL]["architecture"]
+        return OURS if "C" in architecture.replace("FC", "") else CONNECTED
 
     @property
-    def _architecture(self) -> str:
-        return self.row.settings[PROTOCOL]["architecture"]
+    def n_failed(self) -> int:
+        """Seeds that learned nothing: in the end they predict the same for every molecule."""
+        return int(np.count_nonzero(self.scores[:, -1] == 0))
 
 
-def read_curves(folder: Path = RESULTS) -> list[Curve]:
+def read_curves() -> list[Curve]:
     """Return a curve for every network of the table that has records, in the table's order."""
     curves = []
-    for row in read_rows("merck"):
+    for row in read_rows("merck", merck_set=MERCK_SET):
         if PROTOCOL not in row.settings or row.key.endswith(TWINS):
             continue
-        records = read_records(row, PROTOCOL, merck_set=MERCK_SET, folder=folder)
+        records = read_records(row, PROTOCOL)
         found = [scores for scores in map(_scores, records) if scores]
         if found:
             n_epochs = min(map(len, found))
@@ -87,9 +85,13 @@ def draw_curves(curves: list[Curve]) -> Figure:
         place = used[curve.family] = used.get(curve.family, -1) + 1
         colors.append(curve.family[place % len(curve.family)])
         epochs = np.arange(1, curve.scores.shape[1] + 1)
-        panel.plot(epochs, curve.scores.T, color=colors[-1], alpha=0.22, linewidth=0.7)
+        panel.plot(epochs, curve.scores.T, color=colors[-1], alpha=0.4, linewidth=0.7)
         style = "--" if curve.family is CONNECTED else "-"
         panel.plot(epochs, curve.median, style, color=colors[-1], linewidth=1.9)
+        if curve.n_failed:
+            said = f"{curve.n_failed} of {len(curve.scores)} seeds learned nothing"
+            place = {"xytext": (-2, 4), "textcoords": "offset points", "ha": "right"}
+            panel.annotate(said, (epochs[-1], 0), **place, color=colors[-1])
     panel.set_xlabel("epoch")
     panel.set_ylabel("squared correlation, test rows")
     panel.set_title(f"{MERCK_SET}, the paper's protocol")

@@ -78,7 +78,7 @@ def _draw_neighbors(
             zorder=5,
         )
         _write_rank(axes, *places[neighbor], rank=rank)
-    axes.set_aspect("equal")
+    axes.set_aspect("equal", anchor="N")  # so that all titles stand at one height
     axes.margins(0.07)
     bare(axes)
 

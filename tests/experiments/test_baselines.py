@@ -13,6 +13,7 @@ pytest.importorskip("torch_geometric")
 
 from torch_geometric.nn import ChebConv, GCNConv
 
+from experiments import methods
 from experiments.baselines import BASELINES, CONVOLUTIONS, architecture_at_budget, count_weights
 from experiments.baselines.edges import as_edges, as_matrix
 from experiments.baselines.laplacian import adjacency, normalized_laplacian
@@ -196,6 +197,10 @@ def test_local_weights_that_are_tied_are_our_convolution(make, x, neighbors):
         layer.bias[3] += 1
     changed = ~torch.isclose(layer(x), ours(x)).all(dim=2).all(dim=0)
     assert changed.tolist() == [False, False, False, True, False]
+
+
+def test_every_convolution_is_a_method():
+    assert set(methods.CONVOLUTIONS) == {*CONVOLUTIONS, "image"}
 
 
 @pytest.mark.parametrize("name", CONVOLUTIONS)

@@ -70,6 +70,7 @@ def test_what_is_tried_is_not_chosen(data):
     tried = with_tried(settings, {"guess": 5})
     assert tried == {"guess": 5, "n": 1, "among": [{"steps": [1]}, {"steps": [2]}]}
     assert with_tried({"guess": 0, "among": GRID}, {}) == {"guess": 0, "among": GRID}
+    assert with_tried({"among": [{"guess": [0, 1]}, {"guess": [2]}]}, {"guess": 5}) == {"guess": 5}
 
 
 def test_rows_held_back_must_not_be_seen_by_a_preparation(tmp_path, monkeypatch):

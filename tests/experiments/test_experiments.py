@@ -7,9 +7,9 @@ import pytest
 
 from experiments import records, run, tables
 from experiments.data import load_data
-from experiments.methods import METHODS, random_graph
+from experiments.methods import METHODS, _Watch, random_graph
 from experiments.preparation import STEPS
-from experiments.rows import PROTOCOLS, read_rows
+from experiments.rows import NO_NETWORKS, PROTOCOLS, read_rows
 from experiments.splits import hold_out
 from walkconv import select_neighbors
 
@@ -27,6 +27,7 @@ def test_every_row_runs_small(table, capsys):
 
 
 def test_every_row_is_run_by_a_method_and_a_protocol_with_enough_seeds():
+    assert METHODS.keys() >= NO_NETWORKS
     for row in ROWS:
         assert row.method in METHODS, row.key
         assert row.settings or row.paper, row.key
@@ -54,16 +55,80 @@ def test_a_run_is_kept_and_then_skipped(results, capsys):
     assert capsys.readouterr().out == ""
 
 
-def test_a_row_with_other_settings_is_run_again(results, capsys):
+def test_a_run_that_was_killed_ends_like_one_that_was_not(results, monkeypatch, capsys):
+    arguments = ["mnist", "--row", "c20", "--protocol", "paper", "--seeds", "0"]
+    path = results / "mnist" / "c20.paper.0.json"
+    run.main(arguments)
+    unbroken = json.loads(path.read_text())
+    path.unlink()
+    look = _Watch.look
+
+    def killed(self, model):
+        if len(model.history_) == 5:
+            raise MemoryError
+        return look(self, model)
+
+    with monkeypatch.context() as broken:
+        broken.setattr(_Watch, "look", killed)
+        assert run.main(arguments) == 1
+    assert not path.exists()
+    assert len(list((results / "unfinished").iterdir())) == 1
+    assert run.main(arguments) == 0
+    continued = json.loads(path.read_text())
+    assert continued["score"] == unbroken["score"]
+    assert [e["loss"] for e in continued["history"]] == [e["loss"] for e in unbroken["history"]]
+    assert "MemoryError" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("changed", [{"settings": {}}, {"method": "ols"}])
+def test_a_row_with_other_settings_or_another_method_is_run_again(results, capsys, changed):
     arguments = ["merck", "--row", "ridge", "--seeds", "0"]
     run.main(arguments)
     path = results / "merck" / "METAB" / "ridge.sound.0.json"
     record = json.loads(path.read_text())
-    records.write_record(path, record | {"settings": {}})
+    records.write_record(path, record | changed)
     capsys.readouterr()
     run.main(arguments)
     assert "ridge" in capsys.readouterr().out
     assert json.loads(path.read_text())["settings"] == record["settings"]
+
+
+def test_seeds_are_averaged_also_if_that_was_all_that_was_missing(results):
+    arguments = ["merck", "--row", "forest", "--protocol", "sound"]
+    run.main(arguments)
+    path = results / "merck" / "METAB" / "forest.sound.average.json"
+    average = json.loads(path.read_text())
+    scores = list(average["scores_of_seeds"].values())
+    assert average["score"] > min(scores)
+    assert average["score"] == pytest.approx(np.mean(average["scores_of_draws"]), abs=0.1)
+    path.unlink()
+    run.main(arguments)
+    assert json.loads(path.read_text()) == average
+
+
+def test_a_lead_is_compared_draw_by_draw(results):
+    for key, score in [("forest", 0.5), ("boosting", 0.6)]:
+        row = next(row for row in read_rows("merck") if row.key == key)
+        average = {
+            "score": score,
+            "scores_of_draws": [score - 0.2, score, score + 0.2 * (key == "forest")],
+            "method": row.method,
+            "settings": row.settings["sound"],
+        }
+        records.write_record(records.record_path(row, "sound", "average"), average)
+    _, _, forest, c10 = tables.leads("merck", "boosting", "forest", "c10").splitlines()
+    assert forest.split("|")[2].strip() == "+0.100 ± 0.115"
+    assert c10.split("|")[2].strip() == "not run yet"
+
+
+def test_another_set_of_the_challenge_has_its_own_records_and_table(results, capsys):
+    run.main(["merck", "--set", "DPP4", "--row", "ridge"])
+    assert (results / "merck" / "DPP4" / "ridge.sound.0.json").exists()
+    capsys.readouterr()
+    for name, is_there in [("DPP4", True), ("METAB", False)]:
+        tables.main(["--set", name])
+        line = next(line for line in capsys.readouterr().out.splitlines() if "ridge" in line)
+        assert ("not run yet" in line) == (not is_there)
 
 
 def test_the_sound_protocol_does_not_look_at_the_test_rows_while_training(results):
@@ -126,7 +191,7 @@ def test_what_was_kept_was_made_with_the_settings_on_file(path):
     record = json.loads(path.read_text())
     row = next(row for row in ROWS if (row.table, row.key) == (record["table"], record["row"]))
     assert record["protocol"] in PROTOCOLS
-    assert record["settings"] == row.settings[record["protocol"]]
+    assert (record["method"], record["settings"]) == (row.method, row.settings[record["protocol"]])
     if row.parameters is not None:
         assert record["n_parameters"] == row.parameters
 
@@ -136,11 +201,10 @@ def test_the_page_is_current():
     assert written == tables.render(tables.TEMPLATE.read_text()), "Run `make results`."
 
 
-def test_the_page_gives_the_mean_and_the_deviation_over_seeds(results, monkeypatch):
-    monkeypatch.setattr(tables, "read_records", lambda *a: records.read_records(*a, folder=results))
+def test_the_page_gives_the_mean_and_the_deviation_over_seeds(results):
     row = next(row for row in ROWS if row.key == "c20")
     for seed, score in zip((0, 1, 2), (1.0, 2.0, 3.0), strict=True):
-        record = {"settings": row.settings["sound"], "score": score}
+        record = {"method": row.method, "settings": row.settings["sound"], "score": score}
         if seed < 2:
             records.write_record(results / "mnist" / f"c20.sound.{seed}.json", record)
     assert tables.score("mnist", "c20", "sound") == "1.50 ± 0.71 (2 of 3 seeds)"

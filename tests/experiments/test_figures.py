@@ -1,15 +1,14 @@
 """The figures show what the public functions say, and are the same every time."""
 
-import json
 from dataclasses import replace
 
 import matplotlib as mpl
 import numpy as np
 import pytest
 
+from experiments import records
 from experiments.figures import __main__ as figures
 from experiments.figures import convergence, convolution, style, visits
-from experiments.records import read_records
 from experiments.rows import Row
 from walkconv import select_neighbors
 
@@ -45,15 +44,16 @@ def test_names_are_short_where_that_tells_them_apart():
 
 def row(key, method="network", protocols=("paper",)):
     settings = {name: {"architecture": "FC2" if "fc" in key else "C2"} for name in protocols}
-    return Row("merck", key, key, method, settings=settings, seeds={"paper": (0, 1)})
+    seeds = {"paper": (0, 1)}
+    return Row("merck", key, key, method, settings=settings, seeds=seeds, merck_set="METAB")
 
 
 @pytest.fixture
-def records(tmp_path, monkeypatch):
+def kept(results, monkeypatch):
     """Two seeds of one network, one of another, a twin, and a row without epochs."""
     rows = [row("forest", "forest"), row("fc2"), row("c2"), row("c2-random"), row("gone")]
     rows.append(row("sound-only", protocols=("sound",)))
-    monkeypatch.setattr(convergence, "read_rows", lambda table: rows)
+    monkeypatch.setattr(convergence, "read_rows", lambda table, merck_set: rows)
     for key, seed, scores in [
         ("forest", 0, []),
         ("fc2", 0, [0.1, 0.2, 0.3]),
@@ -63,15 +63,15 @@ def records(tmp_path, monkeypatch):
     ]:
         history = [{"member": 0, "epoch": e, "test": s} for e, s in enumerate(scores, start=1)]
         history += [{"member": 1, "epoch": 1, "test": 0.0}]
-        path = tmp_path / "merck" / "METAB" / f"{key}.paper.{seed}.json"
-        path.parent.mkdir(parents=True, exist_ok=True)
         settings = row(key).settings["paper"]
-        path.write_text(json.dumps({"settings": settings, "history": history}))
-    return tmp_path
+        record = {"method": "network", "settings": settings, "history": history}
+        records.write_record(records.record_path(row(key), "paper", seed), record)
+    return results
 
 
-def test_curves_are_read_from_the_records(records):
-    fully, graph = convergence.read_curves(records)
+@pytest.mark.usefixtures("kept")
+def test_curves_are_read_from_the_records():
+    fully, graph = convergence.read_curves()
     np.testing.assert_array_equal(fully.scores, [[0.1, 0.2], [0.3, 0.4]])
     np.testing.assert_array_equal(graph.scores, [[0.5, 0.6]])
     assert fully.family is convergence.CONNECTED
@@ -82,17 +82,19 @@ def test_curves_are_read_from_the_records(records):
     assert [text.get_text() for text in panel.texts] == ["fc2", "c2"]
 
 
-def test_a_run_with_other_settings_is_not_among_the_records_of_a_row(records):
-    assert len(read_records(row("fc2"), "paper", folder=records)) == 2
-    assert read_records(row("c2"), "sound", folder=records) == []
-    path = records / "merck" / "METAB" / "fc2.paper.0.json"
+def test_a_run_with_other_settings_or_another_method_is_not_of_a_row(kept):
+    assert len(records.read_records(row("fc2"), "paper")) == 2
+    assert records.read_records(row("c2"), "sound") == []
+    assert records.read_records(row("fc2", method="gcn"), "paper") == []
+    path = kept / "merck" / "METAB" / "fc2.paper.0.json"
     path.write_text(path.read_text().replace("FC2", "FC3"))
-    (left,) = read_records(row("fc2"), "paper", folder=records)
+    (left,) = records.read_records(row("fc2"), "paper")
     assert left["history"][0]["test"] == 0.3
 
 
-def test_a_seed_that_learned_nothing_does_not_move_the_curve(records):
-    curve = convergence.read_curves(records)[0]
+@pytest.mark.usefixtures("kept")
+def test_a_seed_that_learned_nothing_does_not_move_the_curve():
+    curve = convergence.read_curves()[0]
     scores = np.array([[0.4, 0.5], [0.0, 0.0], [0.5, 0.6]])
     np.testing.assert_array_equal(replace(curve, scores=scores).median, [0.4, 0.5])
 
@@ -111,7 +113,7 @@ def test_a_figure_without_its_data_is_not_drawn(tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["figure1_convolution", "figure2_visits"])
+@pytest.mark.parametrize("name", ["figure1_convolution", "figure2_visits", "figure3_convergence"])
 def test_the_committed_pictures_are_current(name, tmp_path, monkeypatch):
     committed = (style.FOLDER / f"{name}.svg").read_bytes()
     monkeypatch.setattr(style, "FOLDER", tmp_path)
