@@ -35,6 +35,17 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
         part.unlink(missing_ok=True)
 
 
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Refuse a path that `whole_file` could not write, before what takes long to compute."""
+    if Path(path).is_dir():
+        raise IsADirectoryError(f"{path} must be a file; it is a folder. Name a file in it.")
+    folder = Path(path).resolve().parent
+    while not folder.exists():
+        folder = folder.parent
+    if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
+        raise OSError(f"{path} must lie in a folder that can be written to; {folder} cannot.")
+
+
 def remove_leftovers(path: str | os.PathLike[str]) -> None:
     """Remove what a process killed while writing `path` has left beside it."""
     target = Path(path).resolve()

@@ -236,3 +236,14 @@ def test_a_checkpoint_is_no_model(stopped):
     assert isinstance(stopped, GraphCNNRegressor)
     with pytest.raises(ModelFileError, match="must be a model; it is a checkpoint"):
         read_file(stopped.checkpoint, "model")
+
+
+def test_a_checkpoint_that_cannot_be_written_is_refused_before_the_first_epoch(
+    regressor, table, values, tmp_path, monkeypatch
+):
+    (tmp_path / "file").write_text("no folder")
+    fail_after(monkeypatch, 0)
+    regressor.set_params(checkpoint=tmp_path / "file" / "checkpoint")
+    with pytest.raises(OSError, match="checkpoint"):
+        regressor.fit(table, values)
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]

@@ -1,5 +1,7 @@
 """What is learned, from which rows, and what comes out."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -331,3 +333,42 @@ def test_bad_targets(classifier, regressor, table, classes, values):
         classifier.fit(table, classes, validation_data=apart)
     with pytest.raises(TypeError, match=r"validation_data must be a pair \(X, y\)"):
         regressor.fit(table, values, validation_data=table)
+
+
+def test_fits_in_threads_are_those_of_one_after_the_other(classifier, table, classes):
+    alone = weights(clone(classifier).fit(table, classes))
+    with ThreadPoolExecutor(3) as pool:
+        together = list(pool.map(lambda _: clone(classifier).fit(table, classes), range(3)))
+    for model in together:
+        np.testing.assert_array_equal(weights(model), alone)
+
+
+def test_a_fit_learns_also_where_gradients_are_switched_off(regressor, table, values):
+    expected = clone(regressor).fit(table, values)
+    with torch.no_grad():
+        np.testing.assert_array_equal(weights(regressor.fit(table, values)), weights(expected))
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (["zebra"] + ["a", "b"] * 20, r"two rows of each class.*'zebra' has 1"),
+        (["a", "b", "c", "d", "e", "f"] * 2, r"at least as many .*classes \(6\); got 2.*fraction"),
+    ],
+)
+def test_rows_for_early_stopping_must_hold_every_class(classifier, rng, labels, message):
+    X = rng.normal(size=(len(labels), 4))
+    with pytest.raises(ValueError, match=message):
+        classifier.set_params(early_stopping=True).fit(X, labels)
+
+
+@pytest.mark.parametrize("class_weight", [{"high": 0, "low": 0}, {"high": -1, "low": 1}])
+def test_weights_of_classes_must_leave_something_to_learn(classifier, table, classes, class_weight):
+    with pytest.raises(ValueError, match=r"class_weight must .*got"):
+        classifier.set_params(class_weight=class_weight).fit(table, classes)
+
+
+@pytest.mark.parametrize("y", [["1", "2"] * 30, np.array(["2020-01-01"] * 60, "M8[D]")])
+def test_what_a_regressor_predicts_must_be_numbers(regressor, table, y):
+    with pytest.raises(TypeError, match="y must hold real numbers; got"):
+        regressor.fit(table, y)

@@ -55,6 +55,60 @@ def test_predictions_are_the_same_bit_for_bit(regressor, table, values, variant,
     np.testing.assert_array_equal(again.predict(table), expected.predict(table))
 
 
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"architecture": "C5"},
+        {"pooling": "mean"},
+        {"weighting": "signed_visits"},
+        {"normalization": None},
+        {"graph": np.eye(7)},
+        {"clip": 0.1},
+        {"shift": 1},
+        {"solver": "nonsense"},
+    ],
+    ids=str,
+)
+def test_settings_that_are_changed_after_a_fit_wait_for_the_next(
+    regressor, table, values, changed, tmp_path
+):
+    model = regressor.set_params(architecture="C3-P2-C2").fit(table, values)
+    expected = model.predict(table)
+    model.set_params(**changed)
+    np.testing.assert_array_equal(model.predict(table), expected)
+    loaded = round_trip(model, tmp_path)
+    np.testing.assert_array_equal(loaded.predict(table), expected)
+    assert loaded.architecture == "C3-P2-C2"
+    assert loaded.graph == "correlation"
+
+
+def test_a_subclass_is_not_written_since_it_could_not_be_read(table, values, tmp_path):
+    class Other(walkconv.GraphCNNRegressor):
+        def make_network(self, n_nodes, n_channels, n_outputs):
+            return torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(n_nodes, n_outputs))
+
+    model = Other(max_iter=1).fit(table, values)
+    with pytest.raises(TypeError, match=r"GraphCNNRegressor.*; got Other.*state_dict"):
+        model.save(tmp_path / "model.safetensors")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.fixture
+def double_by_default():
+    torch.set_default_dtype(torch.float64)
+    yield
+    torch.set_default_dtype(torch.float32)
+
+
+def test_the_default_type_of_torch_does_not_matter(regressor, table, values, tmp_path, request):
+    model = regressor.fit(table, values)
+    request.getfixturevalue("double_by_default")
+    loaded = round_trip(model, tmp_path)
+    np.testing.assert_array_equal(loaded.predict(table), model.predict(table))
+    again = clone(model).fit(table, values)
+    assert {p.dtype for p in again.module_.parameters()} == {torch.float32}
+
+
 def test_of_a_graph_the_file_holds_what_was_given_and_used(regressor, table, values, tmp_path):
     line = grid_graph((7,))
     given = round_trip(regressor.set_params(graph=line, max_iter=1).fit(table, values), tmp_path)

@@ -174,8 +174,9 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
         """Write the fitted model to one safetensors file; `walkconv.load` reads it.
 
         The file holds the weights, the neighbours, the names and scaling of the columns, the
-        classes and the settings. It runs no code when it is read. The learned `graph_` is left
-        out, since the neighbours are all that a network uses of it.
+        classes and the settings of the fit, whatever was set since. It runs no code when it is
+        read, so an estimator of your own cannot be saved. The learned `graph_` is left out, since
+        the neighbours are all that a network uses of it.
 
         Parameters
         ----------
@@ -226,10 +227,11 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
         return rows.weight
 
     def _make_network(self) -> nn.Module:
+        """Return a new network in single precision, whatever torch's default is."""
         if self.encoding_ is not None:
-            return make_graph_network(self)
+            return make_graph_network(self).float()
         n_nodes, n_channels = self.scaling_.mean.shape
-        return self.make_network(n_nodes, n_channels, self._n_outputs)
+        return self.make_network(n_nodes, n_channels, self._n_outputs).float()
 
     def _keep(self, modules: list[nn.Module], history: list[dict[str, Any]]) -> None:
         self.modules_ = modules
@@ -237,12 +239,13 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
         self.history_ = history
         self.n_iter_ = max(sum(r["member"] == m for r in history) for m in range(len(modules)))
         self.n_parameters_ = count_parameters(self.module_)
+        self._fitted_with = self.get_params(deep=False)
 
     def _outputs(self, X: Any) -> list[np.ndarray]:
         """Return the outputs (n_samples, n_outputs) of every member."""
         check_is_fitted(self)
         samples = read_samples(X) if is_list_of_samples(X) else read_table(self, X)
         check_fitted_kind(self, samples)
-        table = make_table(self, samples, check_device(self.device))
+        table = make_table(self, samples, check_device(self.device), self._fitted_with["clip"])
         batch_size = check_batch_size(self.batch_size)
         return [predict(module, table, batch_size) for module in self.modules_]

@@ -286,7 +286,13 @@ class GraphCNNClassifier(ClassifierMixin, GraphCNN):
         self.classes_ = classes
 
     def _loss_weight(self, rows: Rows) -> np.ndarray:
-        return rows.weight * compute_sample_weight(self.class_weight, self.classes_[rows.y])
+        factor = compute_sample_weight(self.class_weight, self.classes_[rows.y])
+        if factor.min() < 0 or factor.max() == 0:
+            raise ValueError(
+                "class_weight must not be negative, nor 0 for every class; "
+                f"got {self.class_weight}."
+            )
+        return rows.weight * factor
 
     def _row_losses(self, outputs: Tensor, target: Tensor) -> Tensor:
         return functional.cross_entropy(outputs, target, reduction="none")

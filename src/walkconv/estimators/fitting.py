@@ -5,15 +5,15 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 from torch import nn
 
 from walkconv._checks import refuse_masked
 from walkconv._samples import is_list_of_samples
+from walkconv.estimators.epoch_notes import plain_notes
 from walkconv.estimators.filters import Filters
 from walkconv.estimators.graph_inputs import check_fitted_kind, check_same_kind, read_graphs
+from walkconv.estimators.held_back import hold_back
 from walkconv.estimators.identity import digest, identify
 from walkconv.estimators.inputs import Rows, read_rows
 from walkconv.estimators.kinds import check_same_walks, learn_samples, make_training_table
@@ -68,7 +68,7 @@ def fit_model(
     checkpoint = _open_checkpoint(model, rows, validation, seed, processes)
     seed = seed if checkpoint is None else checkpoint.seed
     if validation is None and model.early_stopping:
-        rows, validation = _split(model, rows, seed)
+        rows, validation = hold_back(model, rows, seed)
     if not is_warm:
         encoding = None if filters is None else filters.encoding_for(rows.X)
         learn_samples(model, rows, settings, seed, encoding)
@@ -87,7 +87,7 @@ def fit_model(
             begun = [each for each in trainings if each.epoch]
             records = [record for each in begun for record in each.history]
             model._keep([each.network for each in begun], [*past, *records])
-            training.history[-1] |= after_epoch(model) or {}
+            training.history[-1] |= plain_notes(after_epoch(model), training.history[-1])
         if checkpoint is not None:
             checkpoint.write(trainings)
 
@@ -133,17 +133,6 @@ def _open_checkpoint(
         identity | {"checkpoint": is_wanted, "warm_start": model.warm_start}
     )
     return Checkpoint(model.checkpoint, identity, seed, processes) if is_wanted else None
-
-
-def _split(model: Any, rows: Rows, seed: int) -> tuple[Rows, Rows]:
-    """Return the rows to train on and the rows to score after every epoch."""
-    train, apart = train_test_split(
-        np.arange(len(rows.y)),
-        test_size=model.validation_fraction,
-        random_state=seed,
-        stratify=rows.y if rows.y.dtype.kind == "i" else None,
-    )
-    return rows.take(train), rows.take(apart)
 
 
 def _make_networks(model: Any, settings: Settings, seed: int, *, is_warm: bool) -> list[nn.Module]:

@@ -45,17 +45,17 @@ def learn_samples(
         learn_columns(model, rows, settings, seed)
 
 
-def make_table(model: Any, X: Any, device: torch.device) -> Table | GraphTable:
+def make_table(model: Any, X: Any, device: torch.device, clip: float | None) -> Table | GraphTable:
     """Return checked samples as batches that the networks of a model take."""
     if model.encoding_ is None:
-        return Table(X, model.scaling_, model.clip, device)
+        return Table(X, model.scaling_, clip, device)
     return GraphTable(X, model.encoding_, model.walks_, device)
 
 
 def make_training_table(model: Any, X: Any, device: torch.device) -> Table | GraphTable:
     """Return the training samples, shifted along the layout where that was asked for."""
     if not model.shift or model.positions_ is None:
-        return make_table(model, X, device)
+        return make_table(model, X, device, model.clip)
     if model.neighbors_ is None:
         raise ValueError(
             "shift moves rows along the neighbours of the columns: the architecture must begin "

@@ -23,6 +23,13 @@ ENCODING = ("tags", "mean", "deviation")
 
 def save_model(model: Any, path: str | os.PathLike) -> None:
     """Write a fitted estimator to a file; see `GraphCNN.save`."""
+    if type(model).__module__.split(".")[0] != "walkconv":
+        raise TypeError(
+            "save is for GraphCNNClassifier and GraphCNNRegressor, which load can make again; got "
+            f"{type(model).__name__}. Keep its weights instead: torch.save(model.module_"
+            ".state_dict(), path)."
+        )
+    made_with = model._fitted_with
     arrays = {
         f"module.{member}.{name}": tensor.cpu().numpy()
         for member, module in enumerate(model.modules_)
@@ -36,27 +43,23 @@ def save_model(model: Any, path: str | os.PathLike) -> None:
     target, target_arrays = model._target_state()
     arrays |= {f"target.{name}": array for name, array in target_arrays.items()}
     parameters = {
-        name: plain_value(value, name)
-        for name, value in model.get_params().items()
-        if name not in APART
+        name: plain_value(value, name) for name, value in made_with.items() if name not in APART
     }
-    if isinstance(model.ties, str):
-        parameters["ties"] = model.ties
+    if isinstance(made_with["ties"], str):
+        parameters["ties"] = made_with["ties"]
     else:
         arrays["ties"] = _places(model, "ties")
-    if model.positions is not None:
+    if made_with["positions"] is not None:
         arrays["positions"] = _places(model, "positions")
     orientation = model.orientation_
     if orientation is not None and orientation.period is not None:
         arrays["period"] = orientation.period
-    if model.graph is None or isinstance(model.graph, str):
-        parameters["graph"] = model.graph
+    if made_with["graph"] is None or isinstance(made_with["graph"], str):
+        parameters["graph"] = made_with["graph"]
     elif model.graph_ is None:
         parameters["graph"] = None  # given, and nothing used it
     else:
         arrays |= {f"graph.{part}": getattr(model.graph_, part) for part in GRAPH_PARTS}
-    if model.encoding_ is not None:  # what was fitted, whatever was set since
-        parameters |= {name: getattr(model.walks_, name) for name in ("n_neighbors", "n_steps")}
     settings = {
         "estimator": type(model).__name__,
         "parameters": parameters,
@@ -75,4 +78,4 @@ def save_model(model: Any, path: str | os.PathLike) -> None:
 def _places(model: Any, name: str) -> np.ndarray:
     """Return places that were given (n_nodes, n_axes), in the order of the columns."""
     names = getattr(model, "feature_names_in_", None)
-    return np.asarray(in_column_order(getattr(model, name), names, name), dtype=np.float64)
+    return np.asarray(in_column_order(model._fitted_with[name], names, name), dtype=np.float64)

@@ -33,7 +33,7 @@ def scorer(model: Any, rows: Rows, settings: Settings) -> Score:
             f"There must be at least two validation rows; got {len(rows.y)}. "
             "Raise validation_fraction or give validation_data."
         )
-    table = make_table(model, rows.X, settings.device)
+    table = make_table(model, rows.X, settings.device, model.clip)
     batch_size = settings.training.batch_size
 
     def score(network: nn.Module) -> float:

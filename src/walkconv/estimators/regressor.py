@@ -8,7 +8,7 @@ from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 from torch import Tensor
 
-from walkconv._checks import check_flag
+from walkconv._checks import as_real, check_flag
 from walkconv.estimators.base import GraphCNN
 from walkconv.estimators.inputs import Rows
 from walkconv.models.scaling import Scaling, learn_scaling
@@ -230,6 +230,7 @@ class GraphCNNRegressor(RegressorMixin, GraphCNN):
         return tags
 
     def _learn_target(self, y: np.ndarray) -> None:
+        y = as_real(y, "y")
         self.is_multi_output_ = y.ndim == 2
         self.target_scaling_ = learn_scaling(y.reshape(len(y), -1))
 

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from walkconv._files import remove_leftovers
+from walkconv._files import check_writable, remove_leftovers
 from walkconv.models.processes import ALONE, Processes
 from walkconv.models.training import Training
 from walkconv.persistence import ModelFileError, read_file, write_file
@@ -90,6 +90,7 @@ class Checkpoint:
         write_file(self.path, KIND, arrays, settings)
 
     def _read(self) -> tuple[dict[str, np.ndarray], dict[str, Any]] | None:
+        check_writable(self.path)
         remove_leftovers(self.path)
         return read_file(self.path, KIND) if self.path.exists() else None
 

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass
+from threading import RLock
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,8 @@ from walkconv.models.solvers import SOLVERS
 from walkconv.models.table import Batches
 from walkconv.models.whole_batch import whole_batch
 
+TURN = RLock()
+"""Held while torch's generators, which belong to the whole process, are those of an epoch."""
 BatchLoss = Callable[[Tensor, Tensor], Tensor]
 Score = Callable[[nn.Module], float]
 
@@ -107,7 +110,10 @@ class Training:
     def run_epoch(self, after_batch: Callable[[], Any] = lambda: None) -> None:
         """Train on every row once, then score and remember."""
         started = time.perf_counter()
-        with seeded(*self.randomness, self.epoch + 1, device=self.table.device):
+        with (
+            torch.enable_grad(),
+            seeded(*self.randomness, self.epoch + 1, device=self.table.device),
+        ):
             loss = self._pass_over_rows(after_batch)
         if not np.isfinite(loss):
             raise self._divergence("loss", loss)
@@ -178,10 +184,14 @@ class Training:
 
 @contextmanager
 def seeded(*numbers: int, device: torch.device):
-    """Seed torch from the numbers inside, and leave its generators outside as they were."""
+    """Seed torch from the numbers inside, and leave its generators outside as they were.
+
+    They belong to the process, so threads that fit models take turns, an epoch each.
+    """
     seed = int(np.random.SeedSequence(numbers).generate_state(1, np.uint64)[0])
     devices = [] if device.type == "cpu" else [device]
-    with torch.random.fork_rng(devices, device_type=device.type if devices else "cuda"):
+    kind = device.type if devices else "cuda"
+    with TURN, torch.random.fork_rng(devices, device_type=kind):
         torch.default_generator.manual_seed(seed)  # torch.manual_seed seeds every device there is
         for each in devices:
             state = torch.Generator(each).manual_seed(seed).get_state()
