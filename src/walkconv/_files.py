@@ -37,9 +37,12 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 def check_writable(path: str | os.PathLike[str]) -> None:
     """Refuse a path that `whole_file` could not write, before what takes long to compute."""
-    if Path(path).is_dir():
+    target = Path(path).resolve()
+    if target.is_dir():
         raise IsADirectoryError(f"{path} must be a file; it is a folder. Name a file in it.")
-    folder = Path(path).resolve().parent
+    if target.exists() and not target.is_file():
+        return
+    folder = target.parent
     while not folder.exists():
         folder = folder.parent
     if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):

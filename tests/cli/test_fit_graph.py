@@ -135,3 +135,8 @@ def test_help_names_the_learners_and_the_layers(run):
     text = " ".join(out.split())
     for word in (*LEARNERS, "C20", "P4", "FC100", "N1"):
         assert word in text
+
+
+def test_help_says_what_several_processes_share(run):
+    text = " ".join(run("fit", "--help")[1].split())
+    assert "losses are the same to rounding, predictions to about four digits" in text

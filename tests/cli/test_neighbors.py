@@ -282,7 +282,7 @@ def test_a_warning_is_one_line(run, tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "arguments", "message"),
     [
-        ("a.csv", "id,x\na,1\nb,2\n", [], "these hold something else: 'id'.*--drop id"),
+        ("a.csv", "id,x\na,1\nb,2\n", [], r"something else: 'id' \(row 1: 'a'\)\..*--drop id"),
         (
             "a.csv",
             "x,y\n1,2\n3,4\n",
@@ -291,7 +291,7 @@ def test_a_warning_is_one_line(run, tmp_path):
         ),
         ("a.csv", "x\n1\n", ["--kind", "edges"], "source, target and.* it has 1 .*: 'x'"),
         ("a.csv", "a,b,c,d\n1,2,3,4\n", ["--kind", "edges"], "it has 4 .*: 'a', 'b', 'c', 'd'"),
-        ("a.csv", "a,b,c\n1,2,no\n", ["--kind", "edges"], "something else: 'weight'"),
+        ("a.csv", "a,b,c\n1,2,no\n", ["--kind", "edges"], r"something else: 'c' \(row 1: 'no'\)"),
         ("a.csv", "x,y,z\n1,2,3\n", ["--kind", "matrix"], r"3 column\(s\) of weights and 1 row"),
         ("a.csv", "n,x,y\nx,1,2\nz,3,4\n", ["--kind", "matrix"], "its rows are 'x', 'z'"),
         ("a.csv", "x,y\n1,no\n2,3\n", ["--kind", "matrix"], "something else: 'y'"),

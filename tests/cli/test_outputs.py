@@ -70,6 +70,20 @@ def test_an_output_that_cannot_be_written_is_refused(run, folder, command, outpu
     assert err == f"walkconv: error: {output} {message.format(folder=folder)}\n"
 
 
+@pytest.mark.parametrize("command", ["fit", "neighbors"])
+@pytest.mark.parametrize(
+    ("checkpoint", "message"),
+    [
+        (".", "must be a file; it is a folder. Name a file in it."),
+        ("rows/new", "must lie in a folder that can be written to; {folder}/rows cannot."),
+    ],
+)
+def test_a_checkpoint_that_cannot_be_written_is_refused(run, folder, command, checkpoint, message):
+    code, out, err = run(*COMMANDS[command], "-o", "new.csv", "--checkpoint", checkpoint)
+    assert (code, out) == (1, "")
+    assert err == f"walkconv: error: {checkpoint} {message.format(folder=folder)}\n"
+
+
 def test_a_model_is_not_written_to_stdout(run, folder):
     code, out, err = run(*COMMANDS["fit"], "-o", "-")
     assert (code, out) == (1, "")

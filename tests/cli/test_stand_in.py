@@ -1,12 +1,11 @@
 """What `fit`, `predict` and `info` hand to the estimators and make of their answers.
 
-The estimators are played by a stand-in that remembers what it was given and trains nothing.
+The estimators are played by the stand-in of ``conftest.py``.
 """
 
 import gzip
 import io
 import json
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -17,65 +16,6 @@ import walkconv
 from walkconv.cli.task import guess_task, target_values
 
 TABLE = "id,a,b,kind\nr1,1,5,yes\nr2,,6,no\nr3,3,7,yes\nr4,NA,8,no\n"
-
-
-class StandIn:
-    """Remembers the call; says 0.25 for the first class and predicts the sum of the columns."""
-
-    def __init__(self, **settings):
-        self.settings = settings
-        self.architecture = settings.get("architecture", "C1")
-        self.n_members = 1
-        self.n_parameters_ = 1234
-        self.neighbors_ = None
-
-    def fit(self, X, y):
-        self.X, self.y = X, y
-        self.feature_names_in_ = np.array(X.columns, dtype=object)
-        self.n_features_in_ = X.width
-        return self
-
-    def save(self, path):
-        Path(path).write_text("saved")
-
-    def score(self, X, y):
-        self.scored = X, y
-        return 0.5
-
-    def predict(self, X):
-        self.asked = X
-        return np.asarray(X).sum(axis=1)
-
-
-class StandInClassifier(StandIn):
-    def fit(self, X, y):
-        self.classes_ = np.unique(y)
-        return super().fit(X, y)
-
-    def predict(self, X):
-        super().predict(X)
-        return self.classes_[np.arange(X.height) % 2]
-
-    def predict_proba(self, X):
-        return np.tile([0.25, 0.75], (X.height, 1))
-
-
-@pytest.fixture
-def made(monkeypatch):
-    """The stand-ins that were made, the last one last."""
-    made = []
-    for name, kind in (
-        ("GraphCNNClassifier", StandInClassifier),
-        ("GraphCNNRegressor", StandIn),
-    ):
-
-        def make(kind=kind, **settings):
-            made.append(kind(**settings))
-            return made[-1]
-
-        monkeypatch.setattr(walkconv, name, make, raising=False)
-    monkeypatch.setattr(walkconv, "load", lambda _: made[-1], raising=False)
-    return made
 
 
 @pytest.fixture
@@ -140,10 +80,10 @@ def test_what_was_done_is_said_on_stderr(fit, tmp_path):
 
 def test_the_task_may_be_asked_for(fit, made):
     fit("--task", "regression", "--drop", "kind", target="b")
-    assert type(made[-1]) is StandIn
+    assert type(made[-1]).__name__ == "StandIn"
     assert made[-1].y.dtype == np.float64
     _, _, err = fit("--task", "classification", "--drop", "kind", target="b")
-    assert type(made[-1]) is StandInClassifier
+    assert type(made[-1]).__name__ == "StandInClassifier"
     assert err.startswith("classification (as asked)")
 
 
@@ -167,7 +107,10 @@ def test_a_test_table_is_scored_on_the_same_columns(fit, made, tmp_path):
         (["--drop", "nothing"], "must have the column(s) 'nothing'; it has 4"),
         (["-a", "C4-X3", "--target", "nothing"], "FC512 or N1, joined by hyphens.\n"),
         (["--target", "a", "--drop", "kind"], "The target 'a' must have no empty cells; 2 row(s)"),
-        (["--target", "a"], "something else: 'kind'. Encode them as numbers or leave them out"),
+        (
+            ["--target", "a"],
+            "else: 'kind' (row 1: 'yes'). Encode them as numbers or leave them out",
+        ),
         (["--task", "regression"], "Regression needs numbers; 'kind' holds String"),
         (["--test", "none.csv"], "none.csv must be a file"),
     ],
@@ -254,22 +197,6 @@ def test_a_kept_column_that_has_the_name_of_an_answer_is_refused(run, fitted, tm
     )
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "separator"),
-    [
-        ("t.csv", "id;a;kind\nr1;1;yes\n", "';'"),
-        ("t.csv", "id\ta\tkind\nr1\t1\tyes\n", r"'\t'"),
-        ("t.tsv", "id,a,kind\nr1,1,yes\n", "','"),
-    ],
-)
-def test_another_separator_is_recognised(fit, tmp_path, name, content, separator):
-    (tmp_path / name).write_text(content)
-    code, _, err = fit(data=tmp_path / name)
-    assert code == 1
-    assert "it has 1 column(s): 'id" in err
-    assert err.endswith(f" The separator seems to be {separator}.\n")
-
-
 def test_regressions_have_one_column_for_each_output(run, made, tmp_path):
     np.savez(tmp_path / "new.npz", X=np.ones((2, 3)))
     model = walkconv.GraphCNNRegressor()
@@ -294,7 +221,7 @@ def test_info_shows_the_facts(run, fitted, tmp_path, graph, said):
         "architecture": "C1",
         "features": "2",
         "parameters": "1,234",
-        "members": "1",
+        "members": "2",
         "file size": "1 bytes",
         "feature names": "'a', 'b'",
         "classes": "no, yes",

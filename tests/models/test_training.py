@@ -220,6 +220,20 @@ def test_an_interrupt_drops_members_that_have_not_begun(rng):
     assert [record["member"] for record in history] == [0, 0, 1]
 
 
+def test_an_interrupt_tells_the_member_that_was_trained(rng):
+    trainings = [a_training(rng, member=member, max_iter=2) for member in range(3)]
+
+    def interrupt(outputs, rows):
+        raise KeyboardInterrupt
+
+    trainings[1].batch_loss = interrupt
+    with pytest.warns(
+        InterruptedFitWarning,
+        match=r"epoch 1 of 2 of member 2; 1 of 3 members are kept, the last with .* epoch 2\.$",
+    ):
+        train_members(trainings)
+
+
 def test_an_interrupt_before_the_first_epoch_goes_on(rng):
     training = a_training(rng)
 

@@ -1,6 +1,6 @@
 """A graph in a file whose nodes are the columns of a table."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +12,11 @@ from walkconv.cli.edges import graph_of_edges, has_ends, read_edges_or_table
 from walkconv.cli.matrices import is_matrix, matrix_of, read_matrix
 
 
-def read_graph(path: str) -> tuple[pl.Series | None, sp.sparray] | None:
+def read_graph(path: str, say: Callable[[str], None]) -> tuple[pl.Series | None, sp.sparray] | None:
     """Return the names of the nodes (n_nodes,) in a file and their matrix (n_nodes, n_nodes).
 
     A matrix without names has None for them. A graph that is learned is no file: then all is None.
+    `say` takes a note of what was left out.
     """
     from walkconv.estimators.graph_source import LEARNERS  # brings torch
 
@@ -27,7 +28,10 @@ def read_graph(path: str) -> tuple[pl.Series | None, sp.sparray] | None:
     if is_matrix(path):
         return None, read_matrix(path)[1]
     table = read_edges_or_table(path)
-    return graph_of_edges(table, path) if has_ends(table) else matrix_of(table, path)
+    if has_ends(table):
+        return graph_of_edges(table, path, say)
+    hint = "If it is a list of edges, its columns must be named source and target"
+    return matrix_of(table, path, hint=hint)
 
 
 def on_columns(

@@ -1,7 +1,7 @@
 """Edge lists: a table whose columns are source and target, or plain text as SNAP writes it."""
 
 import gzip
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +10,9 @@ import scipy.sparse as sp
 
 import walkconv
 from walkconv._checks import listed
-from walkconv.cli.tables import as_numbers, ending_of, read_table
+from walkconv.cli.csv_text import not_utf8
+from walkconv.cli.features import as_numbers, is_nameless, named_columns
+from walkconv.cli.tables import ending_of, read_table
 
 COLUMNS = ["source", "target", "weight"]
 TEXT_ENDINGS = (".txt", ".txt.gz", ".edges", ".edges.gz")
@@ -22,7 +24,10 @@ def read_edges_or_table(path: str) -> pl.DataFrame:
     """Return a table, or a text of edges as a table with the columns source, target, weight."""
     if ending_of(path) not in TEXT_ENDINGS or not Path(path).is_file():
         return read_table(path)
-    pieces = list(_read_pieces(path))
+    try:
+        pieces = list(_read_pieces(path))
+    except UnicodeDecodeError:
+        raise not_utf8(path) from None
     if not pieces:
         raise ValueError(f"{path} must have at least one edge; it has none.")
     table = pl.concat(pieces)
@@ -61,8 +66,9 @@ def _read_pieces(path: str) -> Iterator[pl.DataFrame]:
 
 
 def is_edge_list(table: pl.DataFrame) -> bool:
-    """Say whether a table has the columns of an edge list."""
-    return has_ends(table) and set(table.columns) <= set(COLUMNS)
+    """Say whether a table has the columns of an edge list, and no other with a name."""
+    others = set(table.columns) - set(COLUMNS)
+    return has_ends(table) and all(is_nameless(name) for name in others)
 
 
 def has_ends(table: pl.DataFrame) -> bool:
@@ -71,12 +77,14 @@ def has_ends(table: pl.DataFrame) -> bool:
 
 
 def graph_of_edges(
-    table: pl.DataFrame, path: str, *, directed: bool = False
+    table: pl.DataFrame, path: str, say: Callable[[str], None], *, directed: bool = False
 ) -> tuple[pl.Series, sp.csr_array]:
     """Return the names of the nodes in order, and the graph (n_nodes, n_nodes) of a list of edges.
 
     Where no columns are named source and target, the first two are the ends; a third is the weight.
+    Numbers of rows without a name are left out, and `say` takes a note of it.
     """
+    table = named_columns(table, path, say)
     if table.width not in (2, 3):
         raise ValueError(
             f"{path} must have the columns source, target and, if edges have one, weight, or "
@@ -85,18 +93,18 @@ def graph_of_edges(
         )
     if has_ends(table):
         table = table.select(*COLUMNS[:2], pl.exclude(COLUMNS[:2]))
-    table = table.rename(dict(zip(table.columns, COLUMNS, strict=False)))
-    ends = table.select(COLUMNS[:2])
+    ends = table.select(table.columns[:2])
     if sum(ends.null_count().row(0)):
         raise ValueError(f"Each edge of {path} must have a source and a target; some have none.")
     if len(set(ends.dtypes)) > 1:
         ends = ends.cast(pl.String)
     source, target = ends.get_columns()
-    names = pl.concat([source, target.alias("source")]).unique().sort()
+    names = pl.concat([source, target]).unique().sort()
     edge_index = np.stack([names.search_sorted(source), names.search_sorted(target)])
     weight = None
-    if "weight" in table.columns:
-        weight = as_numbers(table.select("weight")).to_series().to_numpy()
+    if table.width == 3:
+        numbers = as_numbers(table.select(table.columns[2]), path, remedy="Mend these cells")
+        weight = numbers.to_series().to_numpy()
     graph = walkconv.graph_from_edges(
         edge_index.astype(np.int64), weight, n_nodes=len(names), directed=directed
     )

@@ -86,12 +86,16 @@ def fit(
 ) -> None:
     """Train a network on a table and save it.
 
-    `torchrun --nproc-per-node 2 -m walkconv fit ...` trains the same model in two processes.
+    `torchrun --nproc-per-node 2 -m walkconv fit ...` trains in two processes: its losses are the
+    same to rounding, predictions to about four digits.
     """
     import walkconv
+    from walkconv._files import check_writable
     from walkconv.cli.column_graph import on_columns, read_graph
+    from walkconv.cli.features import MEND, as_numbers, read_features
+    from walkconv.cli.interrupts import no_half_model
     from walkconv.cli.outputs import check_output
-    from walkconv.cli.tables import as_numbers, leave_out, pick, read_table
+    from walkconv.cli.tables import leave_out, pick, read_table
     from walkconv.cli.task import guess_task, target_values
 
     def say(text: str) -> None:
@@ -102,22 +106,25 @@ def fit(
     if output == "-":
         raise ValueError("--output must be a file: a model is not written to stdout. Name one.")
     check_output(output, inputs)
+    if checkpoint is not None:
+        check_writable(checkpoint)
     if architecture is not None:
         from walkconv.models import parse_architecture  # brings torch
 
         parse_architecture(architecture)
-    known = None if graph is None else read_graph(graph)
-    table = read_table(data)
+    known = None if graph is None else read_graph(graph, say)
+    table = read_table(data, label=target)
     column = pick(table, [target], data).to_series()
-    X = as_numbers(leave_out(table, [target, *(drop or [])], data))
+    others = leave_out(table, [target, *(drop or [])], data)
+    X = read_features(others, data, say, option="--drop")
     chosen, reason = (task.value, "as asked") if task != "auto" else guess_task(column)
     y = target_values(column, chosen)
     say(f"{chosen} ({reason}): {X.height} rows, {X.width} features")
     held_out = None
     if test is not None:
-        rows = read_table(test)
+        rows = read_table(test, label=target)
         y_test = target_values(pick(rows, [target], test).to_series(), chosen)
-        held_out = as_numbers(pick(rows, X.columns, test)), y_test
+        held_out = as_numbers(pick(rows, X.columns, test), test, remedy=MEND), y_test
 
     related = graph
     if known is not None:
@@ -140,7 +147,7 @@ def fit(
     given = {name: value for name, value in settings.items() if value is not None}
     name = "GraphCNNClassifier" if chosen == "classification" else "GraphCNNRegressor"
     model = getattr(walkconv, name)(**given, verbose=0 if quiet else 1)
-    with walkconv.join_processes() as processes:
+    with no_half_model(output, checkpoint), walkconv.join_processes() as processes:
         model.fit(X, y)
     if not processes.is_first:
         return

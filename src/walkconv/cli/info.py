@@ -22,7 +22,7 @@ def info(
         "architecture": fitted.architecture or "(no hidden layer)",
         "features": str(getattr(fitted, "n_features_in_", "graphs of any size")),
         "parameters": f"{fitted.n_parameters_:,}",
-        "members": str(fitted.n_members),
+        "members": str(len(fitted.modules_)),
         "file size": f"{Path(model).stat().st_size:,} bytes",
     }
     names = getattr(fitted, "feature_names_in_", None)

@@ -1,7 +1,8 @@
 """The command `walkconv`: its parts, its errors and its exit codes.
 
-Exit codes: 0 when all went well, 1 for an error in data or model, 2 for a wrong call. An error is
-one line on stderr. What a command computes goes to a file or stdout, what it says goes to stderr.
+Exit codes: 0 when all went well, 1 for an error in data or model, 2 for a wrong call, 130 when
+interrupted. An error is one line on stderr. What a command computes goes to a file or stdout, what
+it says goes to stderr.
 
 Nothing heavy is imported before a command runs, so that ``--help`` answers at once.
 """
@@ -18,6 +19,7 @@ from typer.main import get_command
 
 from walkconv.cli.fit import fit
 from walkconv.cli.info import info
+from walkconv.cli.interrupts import InterruptedFitError
 from walkconv.cli.neighbors import neighbors
 from walkconv.cli.one_voice import INTERRUPTED, one_voice
 from walkconv.cli.predict import predict
@@ -52,6 +54,9 @@ def _run(arguments: Sequence[str] | None) -> NoReturn:
     try:
         get_command(app)(args=arguments, prog_name="walkconv")
     except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+    except InterruptedFitError as end:
+        typer.echo(f"walkconv: {end}", err=True)
         sys.exit(INTERRUPTED)
     except Exception as error:
         if is_debug:

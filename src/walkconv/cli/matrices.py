@@ -1,6 +1,5 @@
 """Graphs that stand in a file as a matrix: Matrix Market, CSR arrays in an npz, a square table."""
 
-import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +7,9 @@ import polars as pl
 import scipy.sparse as sp
 
 from walkconv._checks import listed
-from walkconv.cli.tables import WRITTEN, as_numbers, ending_of, read_table
+from walkconv.cli.features import as_numbers
+from walkconv.cli.npz import open_npz
+from walkconv.cli.tables import WRITTEN, ending_of, read_table
 
 CSR = ("indptr", "indices")
 
@@ -30,7 +31,7 @@ def read_matrix(path: str) -> tuple[pl.Series, sp.sparray]:
     edges have weights, `data`. A table is read by `matrix_of`.
     """
     if path == "-" or ending_of(path) in WRITTEN:
-        return matrix_of(read_table(path), path)
+        return matrix_of(read_table(path), path, hint="If it is a list of edges, use --kind edges")
     if not Path(path).is_file():
         raise FileNotFoundError(f"{path} must be a file; there is none of that name.")
     if ending_of(path) != ".npz":
@@ -45,10 +46,11 @@ def read_matrix(path: str) -> tuple[pl.Series, sp.sparray]:
     return pl.Series("node", np.arange(first, first + matrix.shape[0])), matrix
 
 
-def matrix_of(table: pl.DataFrame, path: str) -> tuple[pl.Series, sp.csr_array]:
+def matrix_of(table: pl.DataFrame, path: str, *, hint: str) -> tuple[pl.Series, sp.csr_array]:
     """Return the names of the nodes, which are the columns, and the matrix of a square table.
 
-    Its first column may name the rows, in any order.
+    Its first column may name the rows, in any order. `hint` says what to do with a table that
+    is none.
     """
     rows = None
     if table.width == table.height + 1:
@@ -58,10 +60,9 @@ def matrix_of(table: pl.DataFrame, path: str) -> tuple[pl.Series, sp.csr_array]:
     if len(names) != table.height:
         raise ValueError(
             f"As a matrix {path} must have a row for each column; it has {len(names)} column(s) of "
-            f"weights and {table.height} row(s). If it is a list of edges, its columns must be "
-            "named source and target."
+            f"weights and {table.height} row(s). {hint}."
         )
-    weight = as_numbers(table).to_numpy()
+    weight = as_numbers(table, path, remedy=f"Mend these cells. {hint}").to_numpy()
     if rows is not None:
         if set(rows) != set(names):
             raise ValueError(
@@ -79,9 +80,7 @@ def _reason(error: ValueError) -> str:
 
 def _names(path: str) -> set[str]:
     """Return the names of the arrays in an npz."""
-    if not zipfile.is_zipfile(path):
-        raise ValueError(f"{path} must be an npz, as numpy.savez writes it; it is not.")
-    with np.load(path, allow_pickle=False) as arrays:
+    with open_npz(path) as arrays:
         return set(arrays)
 
 
@@ -91,7 +90,7 @@ def _read_npz(path: str) -> sp.sparray:
         return sp.csr_array(sp.load_npz(path))
     if not set(CSR) <= names:
         raise ValueError(f"{path} must have the arrays {', '.join(CSR)}; it has {sorted(names)}.")
-    with np.load(path, allow_pickle=False) as arrays:
+    with open_npz(path) as arrays:
         indptr, indices = arrays["indptr"], arrays["indices"]
         data = arrays["data"] if "data" in arrays else np.ones(len(indices))
     n_nodes = len(indptr) - 1

@@ -71,11 +71,13 @@ def neighbors(
     import polars as pl
 
     import walkconv
+    from walkconv._files import check_writable
     from walkconv.cli.edges import graph_of_edges, is_edge_list, read_edges_or_table
+    from walkconv.cli.features import read_features
     from walkconv.cli.matrices import is_matrix, read_matrix
     from walkconv.cli.neighbors_file import write_neighbors
     from walkconv.cli.outputs import check_output
-    from walkconv.cli.tables import WRITTEN, as_numbers, leave_out
+    from walkconv.cli.tables import WRITTEN, leave_out
 
     def say(text: str) -> None:
         if not quiet:
@@ -83,6 +85,8 @@ def neighbors(
 
     inputs = {"FILE": data, "--checkpoint": checkpoint}
     check_output(output, inputs, endings=(*WRITTEN, ".npz"))
+    if checkpoint is not None:
+        check_writable(checkpoint)
     table, is_guessed = None, kind == "auto"
     if is_guessed and is_matrix(data):
         kind = KindChoice.matrix
@@ -97,11 +101,13 @@ def neighbors(
     if table is None:
         names, graph = read_matrix(data)
     elif kind == "edges":
-        names, graph = graph_of_edges(table, data, directed=directed)
+        names, graph = graph_of_edges(table, data, say, directed=directed)
     else:
         from walkconv.estimators.graph_source import edges_to_keep  # brings torch
 
-        table = as_numbers(leave_out(table, drop or [], data))
+        hint = "If it is a graph, add --kind edges or --kind matrix. " if is_guessed else ""
+        table = leave_out(table, drop or [], data)
+        table = read_features(table, data, say, option="--drop", hint=hint)
         if is_guessed:
             say(
                 f"read {data} as a table: {table.width} columns, joined by their correlation; "

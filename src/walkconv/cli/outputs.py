@@ -1,9 +1,10 @@
-"""The file that a command writes, checked before anything is read."""
+"""The files that a command writes, checked before anything is read."""
 
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from walkconv._files import check_writable
 from walkconv.cli.tables import ending_of
 
 
@@ -30,18 +31,12 @@ def check_output(
             raise ValueError(
                 f"{name} and --output must be two files; both are {output}. Name another output."
             )
-    if path.is_dir():
-        raise IsADirectoryError(f"{output} must be a file; it is a folder. Name a file in it.")
+    check_writable(output)
     if endings is not None and ending_of(output) not in endings:
         raise ValueError(
             f"The name of an output must end in {', '.join(endings)}, or be - for stdout; got "
             f"{output}."
         )
-    folder = path.resolve().parent
-    while not folder.exists():
-        folder = folder.parent
-    if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
-        raise OSError(f"{output} must lie in a folder that can be written to; {folder} cannot.")
 
 
 def _is_same_file(path: str, output: str) -> bool:

@@ -1,5 +1,6 @@
 """``walkconv predict``: a model file and a table become predictions."""
 
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -26,8 +27,9 @@ def predict(
 
     import walkconv
     from walkconv._checks import listed
+    from walkconv.cli.features import MEND, as_numbers, read_features
     from walkconv.cli.outputs import check_output
-    from walkconv.cli.tables import WRITTEN, as_numbers, pick, read_table, write_table
+    from walkconv.cli.tables import WRITTEN, pick, read_table, write_table
 
     check_output(output, {"MODEL": model, "FILE": data}, endings=WRITTEN)
     fitted = walkconv.load(model)
@@ -35,9 +37,10 @@ def predict(
     kept = pick(table, keep or [], data)
     names = getattr(fitted, "feature_names_in_", None)
     if names is None:
-        X = as_numbers(table.drop(kept.columns)).to_numpy()
+        others = table.drop(kept.columns)
+        X = read_features(others, data, partial(typer.echo, err=True), option="--keep").to_numpy()
     else:
-        X = as_numbers(pick(table, list(names), data))
+        X = as_numbers(pick(table, list(names), data), data, remedy=MEND)
     predictions = fitted.predict(X)
     if predictions.ndim == 1:
         answers = {"prediction": predictions.tolist()}

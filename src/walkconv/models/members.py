@@ -66,12 +66,20 @@ def _describe(training: Training, n_members: int) -> str:
 
 
 def _warn_of_interrupt(trainings: list[Training]) -> None:
-    last = [training for training in trainings if training.epoch][-1]
-    n_kept = sum(training.epoch > 0 for training in trainings)
-    members = f" {n_kept} of {len(trainings)} members are kept." if len(trainings) > 1 else ""
+    kept = [training for training in trainings if training.epoch]
+    current = next((each for each in trainings if not each.is_finished), trainings[-1])
+    n_epochs = current.settings.max_iter
+    epoch = f"epoch {min(current.epoch + 1, n_epochs)} of {n_epochs}"
+    weights = f"the weights of epoch {kept[-1].best_epoch}"
+    said = f"{epoch}; {weights} are kept."
+    if len(trainings) > 1:
+        member = trainings.index(current) + 1
+        said = (
+            f"{epoch} of member {member}; {len(kept)} of {len(trainings)} members are kept, the "
+            f"last with {weights}."
+        )
     warnings.warn(
-        f"Training was interrupted in epoch {last.epoch + 1} of {last.settings.max_iter}; "
-        f"the weights of epoch {last.best_epoch} are kept.{members}",
+        f"Training was interrupted in {said}",
         InterruptedFitWarning,
         stacklevel=5,
     )

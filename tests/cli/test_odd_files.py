@@ -1,0 +1,199 @@
+"""Files that are not quite what they should be: one line says so, or they are read as meant."""
+
+import gzip
+import io
+import zipfile
+
+import numpy as np
+import polars as pl
+import pytest
+
+import walkconv
+
+
+@pytest.fixture
+def fit(run, made, tmp_path):
+    def fit(data, *arguments):
+        return run("fit", data, "--target", "y", "-o", tmp_path / "m", *arguments)
+
+    return fit
+
+
+COMMAS = "Save it as CSV with commas between the columns and points in the numbers."
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "wanted", "found", "remedy"),
+    [
+        ("t.csv", "a;b;y\n1;2;yes\n", "','", "';'", COMMAS),
+        ("t.csv", "a;b;y\n1,5;2,5;3\n", "','", "';'", COMMAS),
+        ("t.csv", "a;b;y\n1,5;2;3\n", "','", "';'", COMMAS),
+        ("t.csv", "a\tb\ty\n1\t2\tyes\n", "','", r"'\t'", "Let its name end in .tsv."),
+        ("t.tsv", "a,b,y\n1,2,yes\n", r"'\t'", "','", "Let its name end in .csv."),
+        ("t.tsv", "a;b;y\n1,5;2;3\n", r"'\t'", "';'", COMMAS),
+    ],
+)
+@pytest.mark.parametrize("is_packed", [False, True])
+def test_another_separator_is_recognised(
+    run, fit, tmp_path, name, content, wanted, found, remedy, is_packed
+):
+    data = tmp_path / (f"{name}.gz" if is_packed else name)
+    data.write_bytes(gzip.compress(content.encode()) if is_packed else content.encode())
+    for code, _, err in (fit(data), run("neighbors", data)):
+        assert code == 1
+        assert err == (
+            f"walkconv: error: {data} must have {wanted} between its columns; it seems to have "
+            f"{found}. {remedy}\n"
+        )
+
+
+def test_another_separator_is_recognised_from_stdin(run, made):
+    walkconv.GraphCNNRegressor()
+    code, _, err = run("predict", "m", "-", stdin=io.BytesIO(b"a\tb\n1\t2\n"))
+    assert code == 1
+    assert err.endswith(f"it seems to have '\\t'. {COMMAS}\n")
+
+
+def test_a_single_column_may_have_any_name(run, made, tmp_path):
+    walkconv.GraphCNNRegressor()
+    (tmp_path / "t.csv").write_text("a;b\nNA\n1\n2\n")
+    assert run("predict", "m", tmp_path / "t.csv")[:2] == (0, "prediction\nNaN\n1.0\n2.0\n")
+
+
+def test_cells_too_many_are_no_matter_of_the_separator(fit, tmp_path):
+    (tmp_path / "t.csv").write_text("a;b,y\n1,2\n1,2,3\n")
+    code, _, err = fit(tmp_path / "t.csv")
+    assert code == 1
+    assert "could not be read" in err
+    assert "seems" not in err
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("t.csv", "Größe,y\n1,2\n".encode("latin-1")),
+        ("t.csv", "a,y\nGröße,2\n".encode("latin-1")),
+        ("t.csv", "a,y\n1,2\n".encode("utf-16")),
+        ("t.csv.gz", gzip.compress("Größe,y\n1,2\n".encode("latin-1"))),
+        ("t.txt", "Köln Bonn\n".encode("latin-1")),
+        ("t.edges.gz", gzip.compress("Köln Bonn\n".encode("latin-1"))),
+    ],
+    ids=["header", "cell", "utf-16", "packed", "edges", "packed edges"],
+)
+def test_text_must_be_utf8(run, tmp_path, name, content):
+    (tmp_path / name).write_bytes(content)
+    code, _, err = run("neighbors", tmp_path / name)
+    assert code == 1
+    assert err == (
+        f"walkconv: error: {tmp_path / name} must be text in UTF-8; it is not. "
+        "Save it in that encoding.\n"
+    )
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
+def test_names_in_utf8_are_kept(fit, made, tmp_path, encoding):
+    (tmp_path / "t.csv").write_text("Größe,y\n1,0.5\n2,1.5\n", encoding=encoding)
+    assert fit(tmp_path / "t.csv")[0] == 0
+    assert made[-1].X.columns == ["Größe"]
+
+
+@pytest.mark.parametrize("spelling", [("True", "False"), ("TRUE", "FALSE"), ("true", "false")])
+@pytest.mark.parametrize("way", ["file", "stdin"])
+def test_classes_are_spelled_as_they_came(run, fit, tmp_path, spelling, way):
+    yes, no = spelling
+    text = f"a,b,y\n1,true,{yes}\n2,false,{no}\n3,true,{yes}\n"
+    data = tmp_path / "t.csv"
+    data.write_text(text)
+    code, _, err = (
+        fit(data, "--test", data) if way == "file" else fit_from_stdin(run, tmp_path, text)
+    )
+    assert code == 0, err
+    assert err.startswith("classification ('y' is not a number): 3 rows, 2 features\n")
+    code, out, _ = run("predict", "m", data)
+    first, second = sorted(spelling)
+    assert (code, out.splitlines()) == (
+        0,
+        [
+            f"prediction,probability_{first},probability_{second}",
+            *(f"{label},0.25,0.75" for label in (first, second, first)),
+        ],
+    )
+
+
+def fit_from_stdin(run, tmp_path, text):
+    source = io.BytesIO(text.encode())
+    return run("fit", "-", "--target", "y", "-o", tmp_path / "m", stdin=source)
+
+
+@pytest.mark.parametrize("others", ["false", "TRUE"])
+def test_two_spellings_of_one_class_are_one_class(fit, made, tmp_path, others):
+    (tmp_path / "t.csv").write_text(f"a,y\n1,True\n2,{others}\n3,TRUE\n")
+    assert fit(tmp_path / "t.csv")[0] == 0
+    assert made[-1].y.dtype == bool
+
+
+def test_classes_that_came_as_booleans_are_spelled_in_one_way(run, fit, made, tmp_path):
+    frame = pl.DataFrame({"a": [1, 2], "y": [True, False]})
+    frame.write_parquet(tmp_path / "t.parquet")
+    assert fit(tmp_path / "t.parquet")[0] == 0
+    assert run("predict", "m", tmp_path / "t.parquet")[1].splitlines() == [
+        "prediction,probability_False,probability_True",
+        "False,0.25,0.75",
+        "True,0.25,0.75",
+    ]
+    written = tmp_path / "out.parquet"
+    assert run("predict", "m", tmp_path / "t.parquet", "-o", written)[0] == 0
+    assert pl.read_parquet(written)["prediction"].to_list() == [False, True]
+
+
+def no_archive(path):
+    path.write_bytes(b"no archive")
+
+
+def another_archive(path):
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("letter.txt", "Dear all")
+
+
+X = np.arange(6.0).reshape(2, 3)
+
+
+@pytest.mark.parametrize(
+    ("write", "message"),
+    [
+        (no_archive, "must be an npz, as numpy.savez writes it; it is not."),
+        (another_archive, "must have an array X of two dimensions; it has {'letter.txt': ()}."),
+        (
+            lambda path: np.savez(path, X=X, y=[0.5, 1.5], feature_names=["a", "b"]),
+            "must have a name in feature_names for each of the 3 columns of X; it has 2.",
+        ),
+        (
+            lambda path: np.savez(path, X=X, y=[0.5, 1.5], feature_names="abc"),
+            "must have a name in feature_names for each of the 3 columns of X; it has 1.",
+        ),
+        (
+            lambda path: np.savez(path, X=X, y=[0.5, 1.5], feature_names=["a", "b", "y"]),
+            "must have a name of its own for each column and array; there twice: 'y'.",
+        ),
+        (
+            lambda path: np.savez(path, X=X, feature_names=["a", "b", "a"]),
+            "must have a name of its own for each column and array; there twice: 'a'.",
+        ),
+        (
+            lambda path: np.savez(path, X=X, feature_names=np.array(["a", "b", "c"], dtype=object)),
+            "must hold numbers and text; its array feature_names holds Python objects. "
+            "Save it with .astype(str) or .astype(float).",
+        ),
+        (
+            lambda path: np.savez(path, X=X.astype(object)),
+            "must hold numbers and text; its array X holds Python objects. "
+            "Save it with .astype(str) or .astype(float).",
+        ),
+    ],
+)
+def test_an_npz_that_is_no_table_is_refused(run, fit, tmp_path, write, message):
+    data = tmp_path / "t.npz"
+    write(data)
+    for code, _, err in (fit(data), run("neighbors", data)):
+        assert code == 1
+        assert err == f"walkconv: error: {data} {message}\n"
