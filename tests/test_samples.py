@@ -2,7 +2,10 @@ from types import SimpleNamespace
 
 import networkx as nx
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
+import scipy.sparse as sp
 
 from walkconv import GraphSample
 from walkconv._samples import as_samples, is_list_of_samples
@@ -50,11 +53,13 @@ def test_every_form_with_tags_is_the_same_record(form):
     assert sample.x is None
 
 
-def test_an_array_of_graphs_is_a_list_of_graphs():
-    graphs = np.empty(2, dtype=object)
-    graphs[:] = [GraphSample(MATRIX), GraphSample(MATRIX)]
-    assert is_list_of_samples(graphs)
-    assert len(as_samples(graphs)) == 2
+def test_an_array_and_a_column_of_graphs_are_lists_of_graphs():
+    samples = [GraphSample(MATRIX), GraphSample(MATRIX)]
+    array = np.empty(2, dtype=object)
+    array[:] = samples
+    for graphs in (array, pd.Series(samples, index=[7, 0]), pl.Series(samples, dtype=pl.Object)):
+        assert is_list_of_samples(graphs)
+        assert as_samples(graphs) == samples
 
 
 def test_a_ragged_edge_list_is_read_as_a_graph_which_says_what_is_wrong():
@@ -79,6 +84,53 @@ def test_a_real_pyg_graph_is_read():
     np.testing.assert_array_equal(sample.x, [[1], [2], [3]])
 
 
+def test_a_real_batch_and_a_real_data_set_of_pyg_are_lists_of_graphs():
+    pyg = pytest.importorskip("torch_geometric.data")
+    torch = pytest.importorskip("torch")
+    graphs = [
+        pyg.Data(x=torch.full((n, 1), float(n)), edge_index=torch.tensor(EDGES)) for n in (3, 4)
+    ]
+    batch = pyg.Batch.from_data_list(graphs)
+    stored = pyg.InMemoryDataset()
+    stored.data, stored.slices = pyg.InMemoryDataset.collate(graphs)
+    for together in (batch, stored):
+        assert is_list_of_samples(together)
+        found = as_samples(together)
+        assert [sample.n_nodes for sample in found] == [3, 4]
+        assert [sample.x[0, 0] for sample in found] == [3, 4]
+
+
+@pytest.mark.parametrize(
+    ("graph", "kind"),
+    [
+        (GraphSample(MATRIX), "GraphSample"),
+        (path_in_networkx(), "Graph"),
+        (SimpleNamespace(edge_index=EDGES, x=None, num_nodes=3), "SimpleNamespace"),
+    ],
+)
+def test_one_graph_is_no_list_of_graphs(graph, kind):
+    message = rf"one for each sample; got one {kind} alone\. Pass \[graph\]"
+    with pytest.raises(TypeError, match=message):
+        is_list_of_samples(graph)
+
+
+@pytest.mark.parametrize(
+    ("matrices", "came"),
+    [
+        ([sp.csr_array(MATRIX)] * 2, r"sparse matrices of shape \(3, 3\)\."),
+        ((sp.coo_matrix(MATRIX),), r"sparse matrices of shape \(3, 3\)\."),
+        (pd.Series([sp.csr_array(MATRIX)] * 2), r"sparse matrices of shape \(3, 3\)\."),
+        ([np.eye(3), np.eye(4)], r"matrices of shape \(3, 3\) and \(4, 4\)"),
+        ([np.eye(3), np.eye(3), np.eye(4)], r"matrices of shape \(3, 3\) and \(4, 4\)"),
+        ((EDGES, np.ones((3, 1))), r"matrices of shape \(2, 4\) and \(3, 1\)"),
+    ],
+)
+def test_matrices_that_are_no_table_are_refused(matrices, came):
+    message = rf"X must be a table or a list of GraphSample.*; got {came}.*GraphSample\(matrix\)"
+    with pytest.raises(TypeError, match=message):
+        is_list_of_samples(matrices)
+
+
 @pytest.mark.parametrize(
     "table",
     [
@@ -88,9 +140,31 @@ def test_a_real_pyg_graph_is_read():
         [((1.0, 2.0), (3.0, 4.0)), ((5.0, 6.0), (7.0, 8.0))],
         [],
         [np.eye(2)],
+        (np.eye(2), np.eye(2)),
         "text",
+        sp.csr_array(np.eye(3)),
+        sp.coo_array([1.0, 2.0]),
+        pd.DataFrame({"edge_index": [1.0], "x": [2.0]}),
+        pd.Series([1.0, 2.0], index=["edge_index", "x"]),
+        pl.DataFrame({"edge_index": [1.0], "x": [2.0]}),
+        None,
     ],
-    ids=["array", "lists", "pairs", "pairs with channels", "nothing", "matrices", "text"],
+    ids=[
+        "array",
+        "lists",
+        "pairs",
+        "pairs with channels",
+        "nothing",
+        "matrix",
+        "matrices",
+        "text",
+        "sparse",
+        "sparse row",
+        "pandas",
+        "column",
+        "polars",
+        "none",
+    ],
 )
 def test_a_table_is_not_a_list_of_graphs(table):
     assert not is_list_of_samples(table)

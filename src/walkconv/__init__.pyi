@@ -22,7 +22,9 @@ from .layouts import Layout as Layout
 from .layouts import layout_graph as layout_graph
 from .layouts import layout_quality as layout_quality
 from .models import join_processes as join_processes
+from .models.members import InterruptedFitWarning as InterruptedFitWarning
 from .molecules import graphs_from_smiles as graphs_from_smiles
+from .persistence import ModelFileError as ModelFileError
 from .walks import Neighbors as Neighbors
 from .walks import diagnose as diagnose
 from .walks import expected_visits as expected_visits

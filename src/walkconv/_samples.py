@@ -70,12 +70,24 @@ class GraphSample:
 def is_list_of_samples(X: Any) -> bool:
     """Tell whether X holds one graph for each sample, rather than being a table.
 
-    A list of matrices is a table with channels to scikit-learn, so bare matrices do not count.
+    Lists, columns and arrays of graphs do, and a ``Batch`` or ``Dataset`` of PyG. A list of
+    matrices of one shape is a table with channels to scikit-learn; other matrices are refused, and
+    so is one graph alone.
     """
-    is_sequence = isinstance(X, list | tuple) or (
-        isinstance(X, np.ndarray) and X.ndim == 1 and X.dtype == object
-    )
-    return is_sequence and len(X) > 0 and _is_sample(X[0])
+    if hasattr(X, "to_data_list"):
+        return True
+    is_row = isinstance(X, list | tuple) or _is_data_set(X) or len(getattr(X, "shape", ())) == 1
+    if is_row:
+        first = next(iter(X), None)
+        if _is_sample(first):
+            return True
+        _refuse_matrices(X, first)
+    elif not hasattr(X, "shape") and _is_sample(X):
+        raise TypeError(
+            f"X must be a table or a list of {SAMPLE_FORMS}; got one {type(X).__name__} alone. "
+            "Pass [graph]."
+        )
+    return False
 
 
 def as_samples(graphs: Any) -> list[GraphSample]:
@@ -85,7 +97,27 @@ def as_samples(graphs: Any) -> list[GraphSample]:
     where every node has it; of a PyG ``Data`` its ``x``. In a pair ``(edge_index, x)`` a
     one-dimensional x of integers holds tags.
     """
+    if hasattr(graphs, "to_data_list"):  # a Batch of PyG
+        graphs = graphs.to_data_list()
     return [_as_sample(graph, place) for place, graph in enumerate(graphs)]
+
+
+def _is_data_set(X: Any) -> bool:
+    return any(base.__module__ == "torch.utils.data.dataset" for base in type(X).__mro__)
+
+
+def _refuse_matrices(X: Any, first: Any) -> None:
+    """Refuse matrices that make no table: sparse ones, and those of different shapes."""
+    if len(getattr(first, "shape", ())) != 2:
+        return
+    shapes = list(dict.fromkeys(tuple(getattr(matrix, "shape", ())) for matrix in X))
+    if sp.issparse(first) or len(shapes) > 1:
+        kind = "sparse matrices" if sp.issparse(first) else "matrices"
+        raise TypeError(
+            f"X must be a table or a list of {SAMPLE_FORMS}; got {kind} of shape "
+            f"{' and '.join(map(str, shapes[:2]))}. GraphSample(matrix) makes a sample of a "
+            "matrix, and one graph alone goes into a list."
+        )
 
 
 def _is_sample(graph: Any) -> bool:

@@ -2,6 +2,8 @@
 
 import networkx as nx
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 import scipy.sparse as sp
 
@@ -88,6 +90,36 @@ def test_two_lists_and_arrays_are_rows_of_sources_and_targets(rows):
     np.testing.assert_array_equal(np.argwhere(graph.toarray()), [[0, 1], [2, 3]])
 
 
+PAIRS = [(0, 1), (1, 2), (2, 3)]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "came"),
+    [
+        (np.array(PAIRS), r"ndarray of shape \(3, 2\)"),
+        ([list(pair) for pair in PAIRS], r"\[\[0, 1\], \[1, 2\], \[2, 3\]\] \(list\)"),
+        (tuple(PAIRS), r"\(tuple\)"),
+        (pd.DataFrame(PAIRS), r"DataFrame of shape \(3, 2\)"),
+        (pd.DataFrame(PAIRS[:2]), r"DataFrame of shape \(2, 2\)"),
+        (pl.DataFrame(np.array(PAIRS[:2])), r"DataFrame of shape \(2, 2\)"),
+        (set(PAIRS), r"\(set\)"),
+        (zip(*np.transpose(PAIRS), strict=True), r"\(zip\)"),
+        (5, r"5 \(int\)"),
+    ],
+)
+def test_pairs_that_are_no_list_of_tuples_are_refused_with_a_remedy(pairs, came):
+    wanted = r"two rows, sources and targets \(2, n_edges\), or a list of tuples"
+    remedy = r"np\.asarray\(edges\)\.T .* list\(edges\)"
+    with pytest.raises(ValueError, match=f"{wanted}.*; got .*{came}.*{remedy}"):
+        graph_from_edges(pairs)
+
+
+def test_the_remedies_for_pairs_help():
+    expected = graph_from_edges(PAIRS).toarray()
+    for edges in (np.asarray(pd.DataFrame(PAIRS)).T, list(zip(*np.transpose(PAIRS), strict=True))):
+        np.testing.assert_array_equal(graph_from_edges(edges).toarray(), expected)
+
+
 def test_edges_that_cancel_are_no_edge():
     assert graph_from_edges([[0, 0], [1, 1]], [1.0, -1.0]).nnz == 0
 
@@ -95,13 +127,6 @@ def test_edges_that_cancel_are_no_edge():
 @pytest.mark.parametrize(
     ("edges", "settings", "message"),
     [
-        (
-            np.array([[0, 1], [1, 2], [2, 3]]),
-            {},
-            r"shape \(2, n_edges\).*got shape \(3, 2\). Transpose",
-        ),
-        ([[0, 1], [1, 2], [2, 3]], {}, r"got shape \(3, 2\). Transpose"),
-        (5, {}, r"shape \(2, n_edges\)"),
         ([(0, 1), (1, 2, 3)], {}, "edge_index must be an array of numbers"),
         ([], {}, "at least one node; got an empty graph"),
         ([[0, -1], [1, 2]], {}, "must not be negative; got -1"),

@@ -193,6 +193,20 @@ def test_bad_input(settings, error, message):
 
 
 @pytest.mark.parametrize(
+    ("settings", "came"),
+    [
+        ({"positions": np.zeros((4, 2))}, "positions"),
+        ({"period": [1.0]}, "period"),
+        ({"positions": "nonsense", "period": "x"}, "positions and period"),
+    ],
+)
+def test_places_that_nothing_would_use_are_refused(settings, came):
+    message = f"are for order='direction'; got {came} with order='visits'. Ties .* ties=positions"
+    with pytest.raises(ValueError, match=message):
+        select_neighbors(np.ones((4, 4)), n_neighbors=2, **settings)
+
+
+@pytest.mark.parametrize(
     ("n_neighbors", "n_dims", "message"),
     [(0, 2, "n_neighbors must be at least 1"), (4, 0, "n_dims must be at least 1")],
 )

@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from walkconv._adapters import as_graph, edges_to_matrix
+from walkconv._checks import as_array, describe
 
 
 def graph_from_edges(
@@ -21,7 +22,8 @@ def graph_from_edges(
     ----------
     edge_index : array of shape (2, n_edges), integer, or list of pairs
         The sources of the edges and their targets, as an array, two lists or two tuples in a tuple;
-        or a list of tuples (source, target).
+        or a list of tuples (source, target). Pairs in another form are refused: two of them would
+        be taken for rows.
     weight : array of shape (n_edges,), optional
         Weight of each edge, 1 by default. The weights of an edge listed more than once are
         summed; negative weights keep their sign.
@@ -48,12 +50,24 @@ def graph_from_edges(
            [1., 0., 1.],
            [0., 1., 0.]])
     """
-    if _is_list_of_pairs(edge_index):
-        edge_index = np.array(edge_index).reshape(-1, 2).T
-    graph = edges_to_matrix(edge_index, weight, n_nodes=n_nodes)
+    graph = edges_to_matrix(_as_rows(edge_index), weight, n_nodes=n_nodes)
     if directed:
         return graph
     return as_graph(graph + graph.T - sp.diags_array(graph.diagonal()))
+
+
+def _as_rows(edges: Any) -> np.ndarray:
+    """Return sources and targets (2, n_edges)."""
+    if _is_list_of_pairs(edges):
+        return np.array(edges).reshape(-1, 2).T
+    rows = as_array(edges, "edge_index")
+    if rows.ndim != 2 or len(rows) != 2 or hasattr(edges, "columns"):
+        raise ValueError(
+            "edge_index must be two rows, sources and targets (2, n_edges), or a list of tuples "
+            f"(source, target); got {describe(edges)}. np.asarray(edges).T makes rows of a table "
+            "of pairs, list(edges) a list of a set or a zip."
+        )
+    return rows
 
 
 def _is_list_of_pairs(edges: Any) -> bool:

@@ -9,14 +9,16 @@ from torch import Tensor, nn
 
 from walkconv._checks import check_integer, check_option, describe
 from walkconv.conv import graph_conv
+from walkconv.layers.tables import LayerWithTables
 from walkconv.walks import Neighbors
 
 
-class GraphConv(nn.Module):
+class GraphConv(LayerWithTables):
     """A convolution over the neighbours of every node, weights shared by rank.
 
     The filters belong to the layer, the neighbours to the graph: the table does not enter
-    ``state_dict``, so filters trained on one graph load into a layer on another.
+    ``state_dict``, so filters trained on one graph load into a layer on another, and it is not
+    lost with them: a layer from the meta device needs nothing but filters.
 
     Parameters
     ----------
@@ -87,11 +89,15 @@ class GraphConv(nn.Module):
             self.bias = nn.Parameter(torch.empty(self.c_out, device=device, dtype=dtype))
         else:
             self.register_parameter("bias", None)
-        index = torch.tensor(neighbors.index, device=device) if is_fixed else None
+        index = scale = None
+        if is_fixed:
+            place = torch.device("cpu") if self.weight.is_meta else self.weight.device
+            index = torch.tensor(neighbors.index, device=place)
+            if self.weighting == "signed_visits":
+                scale = torch.tensor(
+                    neighbors.sign * neighbors.visits, device=place, dtype=self.weight.dtype
+                )
         self.register_buffer("index", index, persistent=False)
-        scale = None
-        if is_fixed and self.weighting == "signed_visits":
-            scale = torch.tensor(neighbors.sign * neighbors.visits).to(self.weight)
         self.register_buffer("scale", scale, persistent=False)
         self.reset_parameters()
 

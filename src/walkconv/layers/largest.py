@@ -4,6 +4,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.utils.weak import WeakTensorKeyDictionary
 
 from walkconv.conv.engines import engine_for
 from walkconv.conv.native import MOST_TURNS, NativeEngine
@@ -74,10 +75,43 @@ class _Recorded(torch.autograd.Function):
 
 
 def _find(x: Tensor, start: Tensor, member: Tensor, n_turns: int) -> tuple[Tensor, Tensor]:
+    # Here and not at the door: only here are there values under compile.
+    _check_groups_once(start, member)
     engine = engine_for(x)
     if isinstance(engine, NativeEngine) and n_turns <= MOST_TURNS:
         return engine.largest(x, start, member)
     return _take_turns(x, start, member, n_turns)
+
+
+_CHECKED = WeakTensorKeyDictionary()
+"""Members -> (their version, start, its version). A table changed in place has a new version."""
+
+
+def _check_groups_once(start: Tensor, member: Tensor) -> None:
+    if start.is_inference() or member.is_inference():  # these have no version
+        _check_groups(start, member)
+        return
+    kept = _CHECKED.get(member)
+    if kept is None or kept[1] is not start or kept[::2] != (member._version, start._version):
+        _check_groups(start, member)
+        _CHECKED[member] = member._version, start, start._version
+
+
+def _check_groups(start: Tensor, member: Tensor) -> None:
+    """Refuse tables that would lead the kernel to nodes that are not there."""
+    n_nodes = len(member)
+    first, last, least = int(start[0]), int(start[-1]), int(start.diff().min())
+    if (first, last) != (0, n_nodes) or least < 1:
+        raise IndexError(
+            f"start must rise from 0 to the number of nodes ({n_nodes}); got {first} to {last} "
+            f"with a step of {least}. The table was changed: make the layer anew."
+        )
+    lowest, highest = (int(bound) for bound in torch.aminmax(member))
+    if lowest < 0 or highest >= n_nodes:
+        raise IndexError(
+            f"member must lie between 0 and {n_nodes - 1}; got "
+            f"{lowest if lowest < 0 else highest}. The table was changed: make the layer anew."
+        )
 
 
 def _take_turns(x: Tensor, start: Tensor, member: Tensor, n_turns: int) -> tuple[Tensor, Tensor]:

@@ -4,6 +4,7 @@ from torch import Tensor
 
 from walkconv.conv import graph_conv
 from walkconv.layers.conv import GraphConv
+from walkconv.layers.tables import beside
 
 
 def convolve_present(layer: GraphConv, x: Tensor, missing: Tensor) -> Tensor:
@@ -25,12 +26,11 @@ def convolve_present(layer: GraphConv, x: Tensor, missing: Tensor) -> Tensor:
     Tensor of shape (..., n_nodes, c_out)
     """
     assert layer.index is not None
+    index = beside(x, layer.index)
     present = (~missing).to(x.dtype)
     ones = x.new_ones(layer.weight.shape[0], layer.c_in, 1)
-    n_present = graph_conv(present, layer.index, ones)  # (..., n_nodes, 1)
-    n_filled = layer.c_in * (layer.index >= 0).sum(dim=1, keepdim=True)
-    over_present = graph_conv(
-        x.masked_fill(missing, 0), layer.index, layer.weight, None, layer.scale
-    )
+    n_present = graph_conv(present, index, ones)  # (..., n_nodes, 1)
+    n_filled = layer.c_in * (index >= 0).sum(dim=1, keepdim=True)
+    over_present = graph_conv(x.masked_fill(missing, 0), index, layer.weight, None, layer.scale)
     out = over_present * (n_filled / n_present.clamp(min=1))
     return out if layer.bias is None else out + layer.bias

@@ -4,13 +4,14 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from walkconv._checks import as_array, check_option, describe
 from walkconv.layers.largest import largest_of_groups
+from walkconv.layers.tables import LayerWithTables, beside
 
 
-class GraphPool(nn.Module):
+class GraphPool(LayerWithTables):
     """The maximum or the mean of every group of nodes, channel by channel.
 
     Parameters
@@ -58,14 +59,11 @@ class GraphPool(nn.Module):
                 f"x must have shape (..., n_nodes, c) with n_nodes = {self.n_nodes}; "
                 f"got {tuple(x.shape)}."
             )
-        if x.device != self.start.device:
-            raise ValueError(
-                f"x must be on the device of the layer, {self.start.device}; got {x.device}."
-            )
+        start = beside(x, self.start)
         if self.reduce == "max":
-            return largest_of_groups(x, self.start, self.member, self.n_turns)
+            return largest_of_groups(x, start, beside(x, self.member), self.n_turns)
         zeros = x.new_zeros(*x.shape[:-2], self.n_groups, x.shape[-1])
-        return zeros.index_add(-2, self.group, x) / self.start.diff()[:, None]
+        return zeros.index_add(-2, beside(x, self.group), x) / start.diff()[:, None]
 
     def extra_repr(self) -> str:
         """Describe the layer where a model is printed."""

@@ -16,7 +16,13 @@ from walkconv.walks.block_file import BlockFile, identify
 from walkconv.walks.neighbors import Neighbors
 from walkconv.walks.plan import Plan
 from walkconv.walks.reach import enough_steps
-from walkconv.walks.slots import CANDIDATES_PER_SLOT, REACHED_PER_SLOT, check_places, oriented
+from walkconv.walks.slots import (
+    CANDIDATES_PER_SLOT,
+    REACHED_PER_SLOT,
+    check_places,
+    oriented,
+    refuse_places,
+)
 from walkconv.walks.ties import tie_rule
 
 ENGINES = {
@@ -133,6 +139,8 @@ def select_neighbors(
     places = None
     if order == "direction":
         places = check_places(positions, period, n_nodes)
+    else:
+        refuse_places(positions, period)
     if isinstance(n_steps, str):
         check_option(n_steps, "n_steps", ["auto"])
         n_reached = n_neighbors if places is None else REACHED_PER_SLOT * n_neighbors

@@ -90,6 +90,17 @@ def check_places(positions: Any, period: Any, n_nodes: int) -> Places:
     return Places(places, lengths)
 
 
+def refuse_places(positions: Any, period: Any) -> None:
+    """Refuse positions that nothing would use: in order of visits a slot is a rank."""
+    places = {"positions": positions, "period": period}
+    came = [name for name, value in places.items() if value is not None]
+    if came:
+        raise ValueError(
+            f"positions and period are for order='direction'; got {' and '.join(came)} with "
+            "order='visits'. Ties go by position with ties=positions."
+        )
+
+
 def oriented(
     candidates: np.ndarray, visits: np.ndarray, places: Places, n_neighbors: int, plan: Plan
 ) -> tuple[np.ndarray, np.ndarray]:
