@@ -48,7 +48,7 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
         X : array, DataFrame or sparse matrix of shape (n_samples, n_nodes)
             Or an array of shape (n_samples, n_nodes, n_channels). NaN is a missing value. Or a list
             of graphs, one for each sample: `GraphSample` records, networkx graphs, PyG ``Data`` or
-            pairs ``(edge_index, x)``.
+            pairs ``(edge_index, x)``; or a ``Batch`` of PyG.
         y : array of shape (n_samples,), for regression also (n_samples, n_outputs)
             What to predict.
         sample_weight : array of shape (n_samples,), optional
