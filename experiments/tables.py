@@ -237,7 +237,7 @@ def _lead(row: Row, other: Row) -> str:
 def _cost(row: Row) -> str:
     """Return the core-seconds of a run under protocol sound, in brackets under protocol paper."""
     sound, paper = (
-        [r["core_seconds"] for r in read_records(row, protocol) if "core_seconds" in r]
+        [record["core_seconds"] for record in read_records(row, protocol)]
         for protocol in ("sound", "paper")
     )
     costs = [f"{median(sound):.0f}"] if sound else []
@@ -255,7 +255,10 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--set", help="print the table of this set of the Merck challenge")
     asked = parser.parse_args(arguments)
     if asked.set:
-        print(table("merck", asked.set))
+        rows = read_rows("merck", merck_set=asked.set)
+        if not any(read_records(row, protocol) for row in rows for protocol in PROTOCOLS):
+            raise SystemExit(f"{asked.set} was not run yet: make reproduce-merck SET={asked.set}")
+        print(f"{asked.set}\n\n{table('merck', asked.set)}")
         return
     PAGE.write_text(render(TEMPLATE.read_text()))
     print(f"{PAGE.name} is written from {len(list(RESULTS.rglob('*.json')))} records.")

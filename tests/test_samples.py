@@ -6,6 +6,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
+import torch
 
 from walkconv import GraphSample
 from walkconv._samples import as_samples, is_list_of_samples
@@ -82,6 +83,18 @@ def test_a_real_pyg_graph_is_read():
     (sample,) = as_samples([graph])
     np.testing.assert_array_equal(sample.graph.toarray(), MATRIX)
     np.testing.assert_array_equal(sample.x, [[1], [2], [3]])
+
+
+def test_a_data_set_that_does_not_say_where_it_ends_is_read_to_its_length():
+    class Circles(torch.utils.data.Dataset):
+        def __len__(self):
+            return 3
+
+        def __getitem__(self, place):
+            return nx.cycle_graph(3 + place)
+
+    assert is_list_of_samples(Circles())
+    assert [sample.n_nodes for sample in as_samples(Circles())] == [3, 4, 5]
 
 
 def test_a_real_batch_and_a_real_data_set_of_pyg_are_lists_of_graphs():

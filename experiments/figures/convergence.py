@@ -90,8 +90,8 @@ def draw_curves(curves: list[Curve]) -> Figure:
         panel.plot(epochs, curve.median, style, color=colors[-1], linewidth=1.9)
         if curve.n_failed:
             said = f"{curve.n_failed} of {len(curve.scores)} seeds learned nothing"
-            place = {"xytext": (-2, 4), "textcoords": "offset points", "ha": "right"}
-            panel.annotate(said, (epochs[-1], 0), **place, color=colors[-1])
+            above = {"xytext": (-2, 4), "textcoords": "offset points", "ha": "right"}
+            panel.annotate(said, (epochs[-1], 0), **above, color=colors[-1])
     panel.set_xlabel("epoch")
     panel.set_ylabel("squared correlation, test rows")
     panel.set_title(f"{MERCK_SET}, the paper's protocol")

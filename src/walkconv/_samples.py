@@ -3,6 +3,7 @@
 None of the libraries recognised here is imported unless the object came from it.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -78,7 +79,7 @@ def is_list_of_samples(X: Any) -> bool:
         return True
     is_row = isinstance(X, list | tuple) or _is_data_set(X) or len(getattr(X, "shape", ())) == 1
     if is_row:
-        first = next(iter(X), None)
+        first = next(iter(_each(X)), None)
         if _is_sample(first):
             return True
         _refuse_matrices(X, first)
@@ -99,18 +100,25 @@ def as_samples(graphs: Any) -> list[GraphSample]:
     """
     if hasattr(graphs, "to_data_list"):  # a Batch of PyG
         graphs = graphs.to_data_list()
-    return [_as_sample(graph, place) for place, graph in enumerate(graphs)]
+    return [_as_sample(graph, place) for place, graph in enumerate(_each(graphs))]
 
 
 def _is_data_set(X: Any) -> bool:
     return any(base.__module__ == "torch.utils.data.dataset" for base in type(X).__mro__)
 
 
+def _each(X: Any) -> Iterable[Any]:
+    """Return the items one by one; a data set of torch need not say by itself where it ends."""
+    if hasattr(X, "__iter__"):
+        return X
+    return (X[place] for place in range(len(X)))
+
+
 def _refuse_matrices(X: Any, first: Any) -> None:
     """Refuse matrices that make no table: sparse ones, and those of different shapes."""
     if len(getattr(first, "shape", ())) != 2:
         return
-    shapes = list(dict.fromkeys(tuple(getattr(matrix, "shape", ())) for matrix in X))
+    shapes = list(dict.fromkeys(np.shape(matrix) for matrix in X))
     if sp.issparse(first) or len(shapes) > 1:
         kind = "sparse matrices" if sp.issparse(first) else "matrices"
         raise TypeError(

@@ -141,6 +141,15 @@ def test_edges_are_without_row_numbers(run, write, head):
     assert run("neighbors", indexed, "-p", 2, *kind, "-q") == (0, wanted, "")
 
 
+def test_ends_of_edges_need_no_name(run, write):
+    indexed = write(",parent,weight\n0,1,2\n1,2,1\n2,0,1\n", "tree.csv")
+    named = write("source,target,weight\n0,1,2\n1,2,1\n2,0,1\n", "named.csv")
+    wanted = run("neighbors", named, "-p", 2)
+    assert run("neighbors", indexed, "-p", 2, "--kind", "edges") == wanted
+    two = write(",parent\n0,1\n1,2\n", "two.csv")
+    assert run("neighbors", two, "-p", 2, "--kind", "edges")[0] == 0
+
+
 def test_a_weight_without_a_name_is_refused(run, write):
     data = write(",source,target\n0.5,a,b\n0.25,b,c\n")
     code, _, err = run("neighbors", data, "-p", 2)

@@ -97,52 +97,23 @@ def test_names_in_utf8_are_kept(fit, made, tmp_path, encoding):
     assert made[-1].X.columns == ["Größe"]
 
 
-@pytest.mark.parametrize("spelling", [("True", "False"), ("TRUE", "FALSE"), ("true", "false")])
-@pytest.mark.parametrize("way", ["file", "stdin"])
-def test_classes_are_spelled_as_they_came(run, fit, tmp_path, spelling, way):
-    yes, no = spelling
-    text = f"a,b,y\n1,true,{yes}\n2,false,{no}\n3,true,{yes}\n"
-    data = tmp_path / "t.csv"
-    data.write_text(text)
-    code, _, err = (
-        fit(data, "--test", data) if way == "file" else fit_from_stdin(run, tmp_path, text)
-    )
-    assert code == 0, err
-    assert err.startswith("classification ('y' is not a number): 3 rows, 2 features\n")
-    code, out, _ = run("predict", "m", data)
-    first, second = sorted(spelling)
-    assert (code, out.splitlines()) == (
-        0,
-        [
-            f"prediction,probability_{first},probability_{second}",
-            *(f"{label},0.25,0.75" for label in (first, second, first)),
-        ],
-    )
-
-
-def fit_from_stdin(run, tmp_path, text):
-    source = io.BytesIO(text.encode())
-    return run("fit", "-", "--target", "y", "-o", tmp_path / "m", stdin=source)
-
-
-@pytest.mark.parametrize("others", ["false", "TRUE"])
-def test_two_spellings_of_one_class_are_one_class(fit, made, tmp_path, others):
-    (tmp_path / "t.csv").write_text(f"a,y\n1,True\n2,{others}\n3,TRUE\n")
-    assert fit(tmp_path / "t.csv")[0] == 0
-    assert made[-1].y.dtype == bool
-
-
-def test_classes_that_came_as_booleans_are_spelled_in_one_way(run, fit, made, tmp_path):
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_classes_that_are_true_or_false_have_one_spelling(run, fit, made, tmp_path, ending):
     frame = pl.DataFrame({"a": [1, 2], "y": [True, False]})
-    frame.write_parquet(tmp_path / "t.parquet")
-    assert fit(tmp_path / "t.parquet")[0] == 0
-    assert run("predict", "m", tmp_path / "t.parquet")[1].splitlines() == [
-        "prediction,probability_False,probability_True",
-        "False,0.25,0.75",
-        "True,0.25,0.75",
+    data = tmp_path / f"t{ending}"
+    frame.write_csv(data) if ending == ".csv" else frame.write_parquet(data)
+    other = tmp_path / "other.csv"
+    other.write_text("a,y\n1,True\n2,FALSE\n")
+    code, _, err = fit(data, "--test", other)
+    assert code == 0, err
+    assert made[-1].y.dtype == bool
+    assert run("predict", "m", data, "--keep", "y")[1].splitlines() == [
+        "y,prediction,probability_False,probability_True",
+        "true,False,0.25,0.75",
+        "false,True,0.25,0.75",
     ]
     written = tmp_path / "out.parquet"
-    assert run("predict", "m", tmp_path / "t.parquet", "-o", written)[0] == 0
+    assert run("predict", "m", data, "-o", written)[0] == 0
     assert pl.read_parquet(written)["prediction"].to_list() == [False, True]
 
 

@@ -362,8 +362,9 @@ def test_rows_for_early_stopping_must_hold_every_class(classifier, rng, labels, 
         classifier.set_params(early_stopping=True).fit(X, labels)
 
 
-@pytest.mark.parametrize("class_weight", [{"high": 0, "low": 0}, {"high": -1, "low": 1}])
-def test_weights_of_classes_must_leave_something_to_learn(classifier, table, classes, class_weight):
+@pytest.mark.parametrize("weights_of", [(0, 0), (-1, 1), (np.nan, 1), (np.inf, 1)])
+def test_weights_of_classes_must_leave_something_to_learn(classifier, table, classes, weights_of):
+    class_weight = dict(zip(["high", "low"], weights_of, strict=True))
     with pytest.raises(ValueError, match=r"class_weight must .*got"):
         classifier.set_params(class_weight=class_weight).fit(table, classes)
 

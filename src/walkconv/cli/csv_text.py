@@ -8,10 +8,8 @@ EMPTY_CELLS = ["", "NA", "NaN", "nan", "null"]
 ENDINGS = {",": ".csv", "\t": ".tsv"}
 
 
-def read_csv(
-    source: str | bytes, path: str, *, separator: str, label: str | None = None
-) -> pl.DataFrame:
-    """Return a table in text; the column `label` holds classes, which keep their spelling.
+def read_csv(source: str | bytes, path: str, *, separator: str) -> pl.DataFrame:
+    """Return a table in text.
 
     Parameters
     ----------
@@ -21,8 +19,6 @@ def read_csv(
         What an error calls it.
     separator : str
         What stands between columns.
-    label : str, optional
-        A column that may not be there.
     """
     read = partial(
         pl.read_csv,
@@ -39,11 +35,6 @@ def read_csv(
         _check_header(read(n_rows=0), path, separator)
         raise
     _check_header(table, path, separator)
-    if label is not None and table.schema.get(label) == pl.Boolean:
-        spelled = read(columns=[label], schema_overrides={label: pl.String})
-        # Where a column has both True and TRUE they are one class all the same.
-        if spelled[label].n_unique() == table[label].n_unique():
-            table = table.with_columns(spelled[label])
     return table
 
 

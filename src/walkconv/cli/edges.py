@@ -82,9 +82,11 @@ def graph_of_edges(
     """Return the names of the nodes in order, and the graph (n_nodes, n_nodes) of a list of edges.
 
     Where no columns are named source and target, the first two are the ends; a third is the weight.
-    Numbers of rows without a name are left out, and `say` takes a note of it.
+    Numbers of rows without a name are left out where they cannot be one of these, and `say` takes a
+    note of it.
     """
-    table = named_columns(table, path, say)
+    if has_ends(table) or table.width > len(COLUMNS):
+        table = named_columns(table, path, say)
     if table.width not in (2, 3):
         raise ValueError(
             f"{path} must have the columns source, target and, if edges have one, weight, or "

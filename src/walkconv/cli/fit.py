@@ -113,7 +113,7 @@ def fit(
 
         parse_architecture(architecture)
     known = None if graph is None else read_graph(graph, say)
-    table = read_table(data, label=target)
+    table = read_table(data)
     column = pick(table, [target], data).to_series()
     others = leave_out(table, [target, *(drop or [])], data)
     X = read_features(others, data, say, option="--drop")
@@ -122,7 +122,7 @@ def fit(
     say(f"{chosen} ({reason}): {X.height} rows, {X.width} features")
     held_out = None
     if test is not None:
-        rows = read_table(test, label=target)
+        rows = read_table(test)
         y_test = target_values(pick(rows, [target], test).to_series(), chosen)
         held_out = as_numbers(pick(rows, X.columns, test), test, remedy=MEND), y_test
 

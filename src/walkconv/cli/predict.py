@@ -29,7 +29,7 @@ def predict(
     from walkconv._checks import listed
     from walkconv.cli.features import MEND, as_numbers, read_features
     from walkconv.cli.outputs import check_output
-    from walkconv.cli.tables import WRITTEN, pick, read_table, write_table
+    from walkconv.cli.tables import PARQUET, WRITTEN, ending_of, pick, read_table, write_table
 
     check_output(output, {"MODEL": model, "FILE": data}, endings=WRITTEN)
     fitted = walkconv.load(model)
@@ -43,7 +43,9 @@ def predict(
         X = as_numbers(pick(table, list(names), data), data, remedy=MEND)
     predictions = fitted.predict(X)
     if predictions.ndim == 1:
-        answers = {"prediction": predictions.tolist()}
+        is_spelled = predictions.dtype == bool and ending_of(output) not in PARQUET
+        labels = predictions.astype(str) if is_spelled else predictions  # as in probability_True
+        answers = {"prediction": labels.tolist()}
     else:
         answers = {f"prediction_{i}": column for i, column in enumerate(predictions.T)}
     if hasattr(fitted, "predict_proba"):

@@ -15,15 +15,10 @@ from walkconv.cli.npz import read_npz_table
 SEPARATORS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
 PARQUET = (".parquet", ".pq")
 WRITTEN = (*SEPARATORS, *PARQUET)
-SPELLED = {True: "True", False: "False"}
-"""Booleans in a text, as classes are named."""
 
 
-def read_table(path: str, *, label: str | None = None) -> pl.DataFrame:
-    """Return the table in a file, its format known by the end of its name; ``-`` is CSV.
-
-    Classes in the column `label` keep the spelling they have in a text.
-    """
+def read_table(path: str) -> pl.DataFrame:
+    """Return the table in a file, its format known by the end of its name; ``-`` is CSV."""
     if path != "-" and not Path(path).is_file():
         raise FileNotFoundError(f"{path} must be a file; there is none of that name.")
     ending = ending_of(path)
@@ -34,7 +29,7 @@ def read_table(path: str, *, label: str | None = None) -> pl.DataFrame:
             table = read_npz_table(path)
         elif path == "-" or ending in SEPARATORS:
             source = sys.stdin.buffer.read() if path == "-" else path
-            table = read_csv(source, path, separator=SEPARATORS.get(ending, ","), label=label)
+            table = read_csv(source, path, separator=SEPARATORS.get(ending, ","))
         else:
             known = ", ".join([*WRITTEN, ".npz"])
             raise ValueError(f"The name of a table must end in {known}; got {path}.")
@@ -47,14 +42,11 @@ def read_table(path: str, *, label: str | None = None) -> pl.DataFrame:
 
 def write_table(table: pl.DataFrame, path: str) -> None:
     """Write a table whole or not at all: Parquet by the end of its name, CSV or TSV otherwise."""
-    ending = ending_of(path)
-    separator = SEPARATORS.get(ending, ",")
-    if ending not in PARQUET:
-        spell = pl.col(pl.Boolean).replace_strict(SPELLED, return_dtype=pl.String)
-        table = table.with_columns(spell)
     if path == "-":
         sys.stdout.write(table.write_csv())
         return
+    ending = ending_of(path)
+    separator = SEPARATORS.get(ending, ",")
     with whole_file(path) as part:
         if ending in PARQUET:
             table.write_parquet(part)

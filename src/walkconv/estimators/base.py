@@ -17,7 +17,7 @@ from walkconv.estimators.fitting import all_or_nothing, fit_model
 from walkconv.estimators.graph_inputs import check_fitted_kind, read_samples
 from walkconv.estimators.inputs import Rows, read_table
 from walkconv.estimators.kinds import make_graph_network, make_table
-from walkconv.estimators.model_file import save_model
+from walkconv.estimators.model_file import fitted_settings, save_model
 from walkconv.estimators.neighbors_table import tabulate_neighbors
 from walkconv.estimators.settings import check_batch_size, check_device, check_settings
 from walkconv.models.network import Network, count_parameters
@@ -227,11 +227,10 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
         return rows.weight
 
     def _make_network(self) -> nn.Module:
-        """Return a new network in single precision, whatever torch's default is."""
         if self.encoding_ is not None:
-            return make_graph_network(self).float()
+            return make_graph_network(self)
         n_nodes, n_channels = self.scaling_.mean.shape
-        return self.make_network(n_nodes, n_channels, self._n_outputs).float()
+        return self.make_network(n_nodes, n_channels, self._n_outputs)
 
     def _keep(self, modules: list[nn.Module], history: list[dict[str, Any]]) -> None:
         self.modules_ = modules
@@ -239,7 +238,7 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
         self.history_ = history
         self.n_iter_ = max(sum(r["member"] == m for r in history) for m in range(len(modules)))
         self.n_parameters_ = count_parameters(self.module_)
-        self._fitted_with = self.get_params(deep=False)
+        self._fitted_with = fitted_settings(self)
 
     def _outputs(self, X: Any) -> list[np.ndarray]:
         """Return the outputs (n_samples, n_outputs) of every member."""

@@ -287,9 +287,9 @@ class GraphCNNClassifier(ClassifierMixin, GraphCNN):
 
     def _loss_weight(self, rows: Rows) -> np.ndarray:
         factor = compute_sample_weight(self.class_weight, self.classes_[rows.y])
-        if factor.min() < 0 or factor.max() == 0:
+        if not (factor.min() >= 0 and 0 < factor.max() < np.inf):
             raise ValueError(
-                "class_weight must not be negative, nor 0 for every class; "
+                "class_weight must be finite, not negative, and not 0 for every class; "
                 f"got {self.class_weight}."
             )
         return rows.weight * factor

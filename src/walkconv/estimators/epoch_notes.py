@@ -1,5 +1,6 @@
 """What a caller may add to the record of an epoch."""
 
+import json
 from typing import Any
 
 import numpy as np
@@ -17,13 +18,21 @@ def plain_notes(returned: Any, record: dict[str, Any]) -> dict[str, Any]:
         for name, value in pairs.items()
     }
     for name, value in plain.items():
-        if not isinstance(name, str) or not isinstance(value, bool | int | float | str | None):
+        if not isinstance(name, str) or not _is_plain(value):
             raise TypeError(
-                "after_epoch must return plain values by name, numbers or text; "
-                f"got {describe(value)} for {name!r}."
+                "after_epoch must return plain values by name: numbers, text, and lists and dicts "
+                f"of these; got {describe(value)} for {name!r}."
             )
     if taken := record.keys() & plain.keys():
         raise TypeError(
             f"after_epoch must return names that an epoch does not have; got {sorted(taken)}."
         )
     return plain
+
+
+def _is_plain(value: Any) -> bool:
+    try:
+        json.dumps(value)
+    except (TypeError, ValueError):
+        return False
+    return True

@@ -22,7 +22,7 @@ from walkconv.estimators.settings import Settings, check_settings
 from walkconv.models.checkpoint import Checkpoint
 from walkconv.models.members import train_members
 from walkconv.models.processes import Processes, current_processes
-from walkconv.models.training import Training, seeded
+from walkconv.models.training import Training, seeded, single_precision
 
 
 @contextmanager
@@ -139,7 +139,7 @@ def _make_networks(model: Any, settings: Settings, seed: int, *, is_warm: bool) 
     """Return a network for every member, new or with the weights learned before."""
     networks = []
     for member in range(settings.n_members):
-        with seeded(seed, member, 0, device=settings.device):
+        with seeded(seed, member, 0, device=settings.device), single_precision():
             networks.append(model._make_network().to(settings.device))
     if is_warm:
         learned = [module.state_dict() for module in model.modules_]

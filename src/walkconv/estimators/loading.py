@@ -20,7 +20,6 @@ from walkconv.estimators.regressor import GraphCNNRegressor
 from walkconv.estimators.settings import Settings, check_settings
 from walkconv.models.encoding import NodeEncoding
 from walkconv.models.scaling import Scaling
-from walkconv.models.training import seeded
 from walkconv.persistence import ModelFileError, read_file
 
 ESTIMATORS = {kind.__name__: kind for kind in (GraphCNNClassifier, GraphCNNRegressor)}
@@ -141,7 +140,8 @@ def _graph(arrays: Arrays, n_nodes: int) -> sp.csr_array:
 
 def _module(model: GraphCNN, settings: Settings, arrays: Arrays) -> nn.Module:
     with torch.device("meta"):  # shapes only: a file cannot ask for more memory than it fills
-        wanted = model._make_network().state_dict()
+        network = model._make_network().float()
+    wanted = network.state_dict()
     if set(wanted) != set(arrays):
         raise ValueError(f"the weights must be {sorted(wanted)}; they are {sorted(arrays)}.")
     state = {name: torch.from_numpy(array) for name, array in arrays.items()}
@@ -151,9 +151,7 @@ def _module(model: GraphCNN, settings: Settings, arrays: Arrays) -> nn.Module:
                 f"{name} must be {wanted[name].dtype} of shape {tuple(wanted[name].shape)}; "
                 f"it is {tensor.dtype} of shape {tuple(tensor.shape)}."
             )
-    with seeded(0, device=torch.device("cpu")):
-        network = model._make_network()
-    network.load_state_dict(state)
+    network.load_state_dict(state, assign=True)
     return network.to(settings.device).eval()
 
 

@@ -21,6 +21,21 @@ SCALING = ("mean", "deviation")
 ENCODING = ("tags", "mean", "deviation")
 
 
+GIVEN = "given"
+"""What stands for a graph that was given: `graph_` holds it."""
+
+
+def fitted_settings(model: Any) -> dict[str, Any]:
+    """Return the settings that a model has now, to be known when others are set."""
+    settings = {
+        name: value
+        for name, value in vars(model).items()
+        if not (name.startswith("_") or name.endswith("_"))
+    }
+    is_given = settings["graph"] is not None and not isinstance(settings["graph"], str)
+    return settings | ({"graph": GIVEN} if is_given else {})
+
+
 def save_model(model: Any, path: str | os.PathLike) -> None:
     """Write a fitted estimator to a file; see `GraphCNN.save`."""
     if type(model).__module__.split(".")[0] != "walkconv":
@@ -43,7 +58,7 @@ def save_model(model: Any, path: str | os.PathLike) -> None:
     target, target_arrays = model._target_state()
     arrays |= {f"target.{name}": array for name, array in target_arrays.items()}
     parameters = {
-        name: plain_value(value, name) for name, value in made_with.items() if name not in APART
+        name: plain_value(made_with[name], name) for name in model.get_params() if name not in APART
     }
     if isinstance(made_with["ties"], str):
         parameters["ties"] = made_with["ties"]
@@ -54,7 +69,7 @@ def save_model(model: Any, path: str | os.PathLike) -> None:
     orientation = model.orientation_
     if orientation is not None and orientation.period is not None:
         arrays["period"] = orientation.period
-    if made_with["graph"] is None or isinstance(made_with["graph"], str):
+    if made_with["graph"] != GIVEN:
         parameters["graph"] = made_with["graph"]
     elif model.graph_ is None:
         parameters["graph"] = None  # given, and nothing used it

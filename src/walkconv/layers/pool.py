@@ -59,6 +59,10 @@ class GraphPool(LayerWithTables):
                 f"x must have shape (..., n_nodes, c) with n_nodes = {self.n_nodes}; "
                 f"got {tuple(x.shape)}."
             )
+        if x.device != self.start.device and not x.is_meta:
+            raise ValueError(
+                f"x must be on the device of the layer, {self.start.device}; got {x.device}."
+            )
         start = beside(x, self.start)
         if self.reduce == "max":
             return largest_of_groups(x, start, beside(x, self.member), self.n_turns)

@@ -5,6 +5,7 @@ position. So what an epoch does depends only on the weights, the moments of the 
 number of the epoch, and a run that is continued ends like one that was never stopped.
 """
 
+import os
 import time
 from collections.abc import Callable
 from contextlib import contextmanager
@@ -180,6 +181,28 @@ class Training:
             f"The {what} must stay finite; got {came} in epoch {self.epoch + 1}. "
             f"Lower learning_rate (now {self.settings.learning_rate})."
         )
+
+
+def _renew_turn() -> None:
+    """Let a forked process have a turn: whoever held it has stayed behind."""
+    global TURN
+    TURN = RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_turn)
+
+
+@contextmanager
+def single_precision():
+    """Let float32 be torch's default type inside; threads take turns, as in `seeded`."""
+    with TURN:
+        before = torch.get_default_dtype()
+        torch.set_default_dtype(torch.float32)
+        try:
+            yield
+        finally:
+            torch.set_default_dtype(before)
 
 
 @contextmanager
