@@ -5,6 +5,7 @@ a batch contributes to the gradient of the whole, and all take the same step: th
 of one process, but for the rounding of sums.
 """
 
+import gc
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -164,6 +165,7 @@ def join_processes() -> Iterator[Processes]:
     finally:
         if is_ours:
             dist.destroy_process_group()
+            gc.collect()  # what still holds the group: its threads would abort Python's own end
 
 
 def _outcome(make: Callable[[], T]) -> tuple[T | None, Exception | None]:
