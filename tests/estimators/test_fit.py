@@ -1,7 +1,5 @@
 """What is learned, from which rows, and what comes out."""
 
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -333,20 +331,6 @@ def test_bad_targets(classifier, regressor, table, classes, values):
         classifier.fit(table, classes, validation_data=apart)
     with pytest.raises(TypeError, match=r"validation_data must be a pair \(X, y\)"):
         regressor.fit(table, values, validation_data=table)
-
-
-def test_fits_in_threads_are_those_of_one_after_the_other(classifier, table, classes):
-    alone = weights(clone(classifier).fit(table, classes))
-    with ThreadPoolExecutor(3) as pool:
-        together = list(pool.map(lambda _: clone(classifier).fit(table, classes), range(3)))
-    for model in together:
-        np.testing.assert_array_equal(weights(model), alone)
-
-
-def test_a_fit_learns_also_where_gradients_are_switched_off(regressor, table, values):
-    expected = clone(regressor).fit(table, values)
-    with torch.no_grad():
-        np.testing.assert_array_equal(weights(regressor.fit(table, values)), weights(expected))
 
 
 @pytest.mark.parametrize(

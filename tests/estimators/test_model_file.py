@@ -1,10 +1,8 @@
 """save, load, and what a changed file can do: nothing."""
 
-import os
 import pickle
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
@@ -15,7 +13,6 @@ from sklearn.exceptions import NotFittedError
 
 import walkconv
 from walkconv import grid_graph
-from walkconv.models.training import TURN
 from walkconv.persistence import ModelFileError, read_file, write_file
 
 VARIANTS = {
@@ -111,53 +108,6 @@ def test_what_else_is_written_on_a_model_is_not_in_its_file(regressor, table, va
     assert not hasattr(loaded, "note")
 
 
-def test_a_file_is_read_while_another_thread_trains(regressor, table, values, tmp_path):
-    regressor.fit(table, values).save(tmp_path / "model.safetensors")
-    with ThreadPoolExecutor(1) as pool, TURN:
-        reading = pool.submit(walkconv.load, tmp_path / "model.safetensors")
-        assert reading.result(timeout=60).n_features_in_ == 7
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
-def test_a_forked_process_does_not_wait_for_a_training_it_does_not_have(tmp_path):
-    program = """
-import os, threading
-from walkconv.models import training
-held = threading.Event()
-done = threading.Event()
-def hold():
-    with training.TURN:
-        held.set()
-        done.wait()
-threading.Thread(target=hold, daemon=True).start()
-held.wait()
-child = os.fork()
-if child == 0:
-    os._exit(0 if training.TURN.acquire(timeout=5) else 1)
-status = os.waitpid(child, 0)[1]
-done.set()
-raise SystemExit(os.waitstatus_to_exitcode(status))
-"""
-    quiet = [sys.executable, "-W", "ignore", "-c", program]
-    assert subprocess.run(quiet, check=False, timeout=120).returncode == 0
-
-
-@pytest.fixture
-def double_by_default():
-    torch.set_default_dtype(torch.float64)
-    yield
-    torch.set_default_dtype(torch.float32)
-
-
-def test_the_default_type_of_torch_does_not_matter(regressor, table, values, tmp_path, request):
-    model = regressor.fit(table, values)
-    request.getfixturevalue("double_by_default")
-    loaded = round_trip(model, tmp_path)
-    np.testing.assert_array_equal(loaded.predict(table), model.predict(table))
-    again = clone(model).fit(table, values)
-    np.testing.assert_array_equal(again.predict(table), model.predict(table))
-
-
 def test_of_a_graph_the_file_holds_what_was_given_and_used(regressor, table, values, tmp_path):
     line = grid_graph((7,))
     given = round_trip(regressor.set_params(graph=line, max_iter=1).fit(table, values), tmp_path)
@@ -204,7 +154,6 @@ def test_names_outputs_and_channels(regressor, table, values, tmp_path):
     )
 
 
-@pytest.mark.slow
 @pytest.mark.slow
 def test_a_new_process_predicts_the_same_bits(classifier, table, classes, tmp_path):
     model = classifier.fit(table, classes)

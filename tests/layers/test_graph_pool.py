@@ -5,6 +5,7 @@ import copy
 import numpy as np
 import pytest
 import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.autograd import gradcheck, gradgradcheck
 
 from walkconv import GraphPool, coarsen, grid_graph
@@ -121,6 +122,10 @@ def test_bad_input():
         GraphPool([0, 0], reduce="sum")
     with pytest.raises(ValueError, match=r"n_nodes = 9; got \(4, 8, 2\)"):
         GraphPool(LOPSIDED)(torch.zeros(4, 8, 2))
+    with FakeTensorMode():
+        elsewhere = torch.zeros(4, 9, 2, device="cuda")
+    with pytest.raises(ValueError, match="x must be on the device of the layer, cpu; got cuda"):
+        GraphPool(LOPSIDED)(elsewhere)
 
 
 def test_a_coarsening_is_taken_for_its_groups():

@@ -11,7 +11,8 @@ from walkconv.models.members import InterruptedFitWarning, train_members
 from walkconv.models.scaling import learn_scaling
 from walkconv.models.solvers import SOLVERS, one_cycle
 from walkconv.models.table import Table
-from walkconv.models.training import Training, TrainingSettings, _batches, _fitting_size, seeded
+from walkconv.models.training import Training, TrainingSettings, _batches, _fitting_size
+from walkconv.models.turns import seeded
 
 CPU = torch.device("cpu")
 SETTINGS = {

@@ -22,7 +22,8 @@ from walkconv.estimators.settings import Settings, check_settings
 from walkconv.models.checkpoint import Checkpoint
 from walkconv.models.members import train_members
 from walkconv.models.processes import Processes, current_processes
-from walkconv.models.training import Training, seeded, single_precision
+from walkconv.models.training import Training
+from walkconv.models.turns import seeded, single_precision
 
 
 @contextmanager

@@ -5,12 +5,9 @@ position. So what an epoch does depends only on the weights, the moments of the 
 number of the epoch, and a run that is continued ends like one that was never stopped.
 """
 
-import os
 import time
 from collections.abc import Callable
-from contextlib import contextmanager
 from dataclasses import dataclass
-from threading import RLock
 from typing import Any
 
 import numpy as np
@@ -20,10 +17,9 @@ from torch import Tensor, nn
 from walkconv.models.processes import ALONE, Processes
 from walkconv.models.solvers import SOLVERS
 from walkconv.models.table import Batches
+from walkconv.models.turns import seeded
 from walkconv.models.whole_batch import whole_batch
 
-TURN = RLock()
-"""Held while torch's generators, which belong to the whole process, are those of an epoch."""
 BatchLoss = Callable[[Tensor, Tensor], Tensor]
 Score = Callable[[nn.Module], float]
 
@@ -181,45 +177,6 @@ class Training:
             f"The {what} must stay finite; got {came} in epoch {self.epoch + 1}. "
             f"Lower learning_rate (now {self.settings.learning_rate})."
         )
-
-
-def _renew_turn() -> None:
-    """Let a forked process have a turn: whoever held it has stayed behind."""
-    global TURN
-    TURN = RLock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_renew_turn)
-
-
-@contextmanager
-def single_precision():
-    """Let float32 be torch's default type inside; threads take turns, as in `seeded`."""
-    with TURN:
-        before = torch.get_default_dtype()
-        torch.set_default_dtype(torch.float32)
-        try:
-            yield
-        finally:
-            torch.set_default_dtype(before)
-
-
-@contextmanager
-def seeded(*numbers: int, device: torch.device):
-    """Seed torch from the numbers inside, and leave its generators outside as they were.
-
-    They belong to the process, so threads that fit models take turns, an epoch each.
-    """
-    seed = int(np.random.SeedSequence(numbers).generate_state(1, np.uint64)[0])
-    devices = [] if device.type == "cpu" else [device]
-    kind = device.type if devices else "cuda"
-    with TURN, torch.random.fork_rng(devices, device_type=kind):
-        torch.default_generator.manual_seed(seed)  # torch.manual_seed seeds every device there is
-        for each in devices:
-            state = torch.Generator(each).manual_seed(seed).get_state()
-            torch.get_device_module(each).set_rng_state(state, each)
-        yield
 
 
 def _fitting_size(n_rows: int) -> int:
