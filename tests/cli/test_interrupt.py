@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import walkconv
+from walkconv.cli.interrupts import InterruptedFitError, no_half_model
 from walkconv.models.training import Training
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
@@ -140,3 +141,18 @@ def test_processes_that_are_interrupted_together_say_so_once(run, run_together, 
     done = run_together("-m", "walkconv", *command)
     assert done.returncode == 0, done.stderr
     assert len(walkconv.load(model).history_) == 8
+
+
+def test_epochs_of_an_earlier_call_are_not_forgotten(tmp_path):
+    earlier = tmp_path / "epochs"
+    with (
+        pytest.raises(InterruptedFitError, match=r"written to m\.$"),
+        no_half_model("m", str(earlier)),
+    ):
+        raise KeyboardInterrupt
+    earlier.touch()
+    with (
+        pytest.raises(InterruptedFitError, match=r"go on from .*epochs\.$"),
+        no_half_model("m", str(earlier)),
+    ):
+        raise KeyboardInterrupt

@@ -22,14 +22,16 @@ def no_half_model(output: str, checkpoint: str | None) -> Iterator[None]:
             yield
         except KeyboardInterrupt:
             where = "Training was interrupted before an epoch was finished"
-            raise InterruptedFitError(f"{where}; {nothing}{_way_on(checkpoint)}") from None
+            way = "" if checkpoint is None else _way_on(checkpoint)
+            raise InterruptedFitError(f"{where}; {nothing}{way}") from None
         except InterruptedFitWarning as warning:
             where = str(warning).split(";")[0]  # the rest says what the library would keep
-            way = " With --checkpoint FILE, calling again goes on from there."
-            way = way if checkpoint is None else _way_on(checkpoint)
+            way = _way_on(checkpoint)
             raise InterruptedFitError(f"{where}; {nothing}{way}") from None
 
 
 def _way_on(checkpoint: str | None) -> str:
-    is_there = checkpoint is not None and Path(checkpoint).exists()
-    return f" Call again to go on from {checkpoint}." if is_there else ""
+    """Return how epochs that were finished can be kept, where there are any."""
+    if checkpoint is None:
+        return " With --checkpoint FILE, calling again goes on from there."
+    return f" Call again to go on from {checkpoint}." if Path(checkpoint).exists() else ""
