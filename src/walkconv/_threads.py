@@ -1,21 +1,20 @@
-"""How work is handed to threads: compiled loops run without the GIL, side by side."""
+"""Run work in threads: compiled loops run in parallel because they release the GIL."""
 
-import atexit
 import os
-from _thread import LockType, allocate_lock, start_new_thread
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from queue import SimpleQueue
+from threading import Thread
 from typing import Any
 
 _ASKED = os.environ.get("OMP_NUM_THREADS", "")
-"""As it was when walkconv was imported: dask sets it to 1 for its workers, and leaves it so."""
+"""Its value when walkconv was imported: dask later sets it to 1 in its workers."""
 
 
 def available_threads() -> int:
-    """Return how many cores this process may use, at most what ``OMP_NUM_THREADS`` said first.
+    """Return the number of cores this process may use, at most ``OMP_NUM_THREADS`` at import.
 
-    Launchers of several processes set it, so that these do not use all cores each.
+    Launchers of several processes set this variable so that each process does not use all cores.
     """
     if hasattr(os, "sched_getaffinity"):
         n_cores = len(os.sched_getaffinity(0))
@@ -30,10 +29,7 @@ def done_in_threads(
 ) -> Iterator[tuple[Any, Any]]:
     """Yield ``(item, work(item))`` for all items, as they are finished.
 
-    The calling thread is one of them: it works whenever nothing finished waits for it, so what
-    others finish meanwhile is yielded after its own item. Nor does it wait for the others to
-    begin, as `threading.Thread.start` does: on an idle core that may take some milliseconds, as
-    long as the whole selection on a small graph, and who comes too late finds nothing to do.
+    The calling thread works too, whenever no finished result waits for it.
     """
     waiting, finished = deque(items), SimpleQueue()
 
@@ -51,11 +47,16 @@ def done_in_threads(
             finished.put((item, result, None))
         return True
 
-    helping = [work_on_next]
-    at_work: list[LockType] = []
+    def work_on_all() -> None:
+        while work_on_next():
+            pass
+
+    helpers: list[Thread] = []
     try:
         for _ in range(min(n_threads, len(items)) - 1):
-            _start_helper(helping, at_work)
+            helper = Thread(target=work_on_all)
+            helper.start()
+            helpers.append(helper)
         for _ in items:
             if finished.empty():
                 work_on_next()
@@ -64,46 +65,10 @@ def done_in_threads(
                 raise error
             yield item, result
     finally:
-        error = None  # else it would hold this frame, and the frame it
-        helping.clear()
+        error = None  # otherwise the error and this frame would keep each other alive
         waiting.clear()
-        for lock in at_work:
-            lock.acquire()
-
-
-_EXPECTED: set[LockType] = set()
-"""A lock for each helper that has not ended, perhaps not even begun."""
-
-
-def _start_helper(helping: list[Callable[[], bool]], at_work: list[LockType]) -> None:
-    lock = allocate_lock()
-    lock.acquire()
-    _EXPECTED.add(lock)
-    try:
-        start_new_thread(_help, (lock, helping, at_work))
-    except RuntimeError:
-        _EXPECTED.discard(lock)
-        raise
-
-
-def _help(lock: LockType, helping: list[Callable[[], bool]], at_work: list[LockType]) -> None:
-    """Work with the others, with a lock among those of `at_work` until the end."""
-    at_work.append(lock)
-    _work_on_all(helping)
-    _EXPECTED.discard(lock)
-    lock.release()
-
-
-@atexit.register
-def _await_the_late() -> None:
-    for lock in list(_EXPECTED):  # no thread may begin when the interpreter is half gone
-        lock.acquire(timeout=1)
-
-
-def _work_on_all(helping: list[Callable[[], bool]]) -> None:
-    for work_on_next in helping:  # gone, with all that it holds, when this returns
-        while work_on_next():
-            pass
+        for helper in helpers:
+            helper.join()
 
 
 def for_each_range(

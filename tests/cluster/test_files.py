@@ -12,9 +12,8 @@ import time
 import numpy as np
 import pytest
 
-from walkconv import _mapped
-from walkconv._cluster import Spread
-from walkconv._mapped import pack
+from walkconv import _cluster
+from walkconv._cluster import Spread, pack
 
 pytestmark = pytest.mark.slow
 
@@ -24,8 +23,8 @@ def files(tmp_path, monkeypatch):
     """The folder for files, which is empty."""
     folder = tmp_path / "files"
     folder.mkdir()
-    monkeypatch.setattr(_mapped, "MEMORY", folder)
-    monkeypatch.setattr(_mapped, "ROOM", 0)
+    monkeypatch.setattr(_cluster, "MEMORY", folder)
+    monkeypatch.setattr(_cluster, "ROOM", 0)
     return folder
 
 
@@ -60,17 +59,17 @@ def test_a_folder_of_a_dead_process_is_removed_and_that_of_a_running_one_stays(f
     for folder in (dead, running, others):
         folder.mkdir()
         (folder / "x").write_text("x")
-    new = _mapped.new_folder()
+    new = _cluster.new_folder()
     assert set(files.iterdir()) == {running, others, new}
 
 
 def test_where_memory_has_no_room_the_usual_folder_is_taken(files, tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(_mapped, "ROOM", 2**80)
-    assert _mapped.new_folder().parent == tmp_path
-    monkeypatch.setattr(_mapped, "ROOM", 0)
-    monkeypatch.setattr(_mapped, "MEMORY", tmp_path / "nowhere")
-    assert _mapped.new_folder().parent == tmp_path
+    monkeypatch.setattr(_cluster, "ROOM", 2**80)
+    assert _cluster.new_folder().parent == tmp_path
+    monkeypatch.setattr(_cluster, "ROOM", 0)
+    monkeypatch.setattr(_cluster, "MEMORY", tmp_path / "nowhere")
+    assert _cluster.new_folder().parent == tmp_path
 
 
 def test_large_arrays_go_by_files_that_are_gone_afterwards(client, files, monkeypatch):

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from walkconv import graph_conv, show_config
+from walkconv import _native, graph_conv, show_config
 from walkconv.conv import engines, native
 from walkconv.conv.definition import define_graph_conv
 
@@ -252,8 +252,8 @@ def test_without_a_compiler_it_installs_warns_once_and_gives_the_same_numbers(tm
 
 
 def test_a_kernel_from_older_sources_is_not_used(monkeypatch):
-    monkeypatch.setitem(native._SIGNATURES, "walkconv_of_tomorrow", (None, []))
-    for cached in (native.library, native.supported, engines.choose):
+    monkeypatch.setitem(_native._SIGNATURES, "walkconv_of_tomorrow", (None, []))
+    for cached in (_native.library, native.library, native.supported, engines.choose):
         monkeypatch.setattr(cached.__module__ + "." + cached.__name__, cache(cached.__wrapped__))
     with pytest.warns(RuntimeWarning, match="built from older sources"):
         assert engines.choose().name == "torch"

@@ -1,14 +1,19 @@
 """Plain calls go past torch's dispatcher; whoever watches it still sees the operator."""
 
+import subprocess
+import sys
+from textwrap import dedent
+from types import SimpleNamespace
 from typing import ClassVar
 
 import pytest
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.autograd.forward_ad import dual_level, make_dual, unpack_dual
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from walkconv import graph_conv
-from walkconv.conv import operator
+from walkconv.conv import functional, plain, torch_op
 
 
 class Watch(TorchDispatchMode):
@@ -32,8 +37,8 @@ def test_plain_calls_go_past_the_dispatcher(problem, monkeypatch):
     def refuse(*_):
         raise AssertionError("dispatched")
 
-    monkeypatch.setattr(operator, "_dispatch_forward", refuse)
-    monkeypatch.setattr(operator, "_dispatch_backward", refuse)
+    monkeypatch.setattr(torch_op, "_dispatch_forward", refuse)
+    monkeypatch.setattr(torch_op, "_dispatch_backward", refuse)
     train(*problem())
 
 
@@ -114,3 +119,71 @@ def test_a_kind_of_tensor_of_its_own_is_asked_first(problem):
     out = graph_conv(x.detach().as_subclass(Loud), index, weight, bias)
     assert torch.ops.walkconv.graph_conv.default in Loud.asked
     torch.testing.assert_close(out.as_subclass(torch.Tensor), graph_conv(x, index, weight, bias))
+
+
+def without_private_names(monkeypatch):
+    """Let torch have none of the private names that conv uses."""
+    with monkeypatch.context() as changed:  # torch itself needs them
+        changed.delattr(torch._C, "_dispatch_tls_local_include_set")
+        changed.delattr(torch._C, "_are_functorch_transforms_active")
+        assert plain.may_be_transformed()
+        look = plain._private_look()
+    assert look is None
+    monkeypatch.setattr(plain, "_look", look)
+    monkeypatch.setattr(torch_op, "may_be_transformed", lambda: True)
+    monkeypatch.setattr(functional, "forward_ad", SimpleNamespace(unpack_dual=unpack_dual))
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # torch's own, in forward mode
+def test_without_private_names_the_values_and_derivatives_are_the_same(problem, monkeypatch):
+    x, index, weight, bias, scale = arguments = problem(scaled=True)
+
+    def results():
+        def loss(weight, x):
+            return graph_conv(x, index, weight, bias.detach(), scale).tanh().sum()
+
+        plain_weight, plain_x = weight.detach(), x.detach()
+        return [
+            graph_conv(*arguments),
+            *train(*arguments),
+            torch.func.grad(loss)(plain_weight, plain_x),
+            torch.func.jacrev(torch.func.grad(loss))(plain_weight, plain_x),
+            torch.func.vmap(loss, (None, 0))(plain_weight, plain_x[:, None]),
+        ]
+
+    expected = results()
+    without_private_names(monkeypatch)
+    for found, wanted in zip(results(), expected, strict=True):
+        torch.testing.assert_close(found, wanted, rtol=1e-12, atol=1e-12)
+    with pytest.raises(NotImplementedError, match="no forward-mode derivative"), dual_level():
+        graph_conv(make_dual(x.detach(), x.detach()), index, weight)
+
+
+def test_a_plain_call_is_known_by_the_names_of_this_torch():
+    assert plain.is_plain(torch.ones(2), None)
+
+
+def test_an_exported_program_loads_once_walkconv_is_imported(problem, tmp_path):
+    _, index, weight, bias, _ = (None if t is None else t.detach() for t in problem())
+
+    class Layer(torch.nn.Module):
+        def forward(self, x):
+            return graph_conv(x, index, weight, bias)
+
+    x = problem()[0].detach()
+    program = torch.export.export(Layer(), (x,))
+    torch.export.save(program, tmp_path / "layer.pt2")
+    torch.save((x, graph_conv(x, index, weight, bias)), tmp_path / "expected.pt")
+    script = """
+        import sys
+        import torch
+        import walkconv
+        x, expected = torch.load(sys.argv[2])
+        found = torch.export.load(sys.argv[1]).module()(x)
+        torch.testing.assert_close(found, expected)
+    """
+    files = [str(tmp_path / name) for name in ("layer.pt2", "expected.pt")]
+    loaded = subprocess.run(
+        [sys.executable, "-c", dedent(script), *files], capture_output=True, text=True, check=False
+    )
+    assert loaded.returncode == 0, loaded.stderr

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from walkconv import correlation_graph
-from walkconv.graphs import columns, search
+from walkconv.graphs.correlation import columns, search
 
 
 def as_memmap(X, folder):
@@ -144,13 +144,12 @@ def test_binary_tables_equal_numpy(X):
     ("X", "settings", "error", "message"),
     [
         (
-            np.array([[1, np.nan], [2, 3]]),
+            np.array([[1, 2], [np.inf, np.nan]]),
             {},
             ValueError,
-            r"X must be finite; got nan at .*\(0, 1\)",
+            r"X must be finite; got inf at position \(1, 0\)",
         ),
-        (np.array([[1, 2], [np.inf, 3]]), {}, ValueError, r"got inf at position \(1, 0\)"),
-        (sp.csr_array([[1, np.nan], [2, 3]]), {}, ValueError, "X must be finite; got nan"),
+        (sp.csr_array([[1, np.nan], [-np.inf, 3]]), {}, ValueError, "X must be finite; got -inf"),
         (
             np.ma.masked_array([[1.0, 2], [3, 4]], mask=np.eye(2)),
             {},
@@ -175,8 +174,8 @@ def test_bad_input(X, settings, error, message):
 
 def test_a_value_far_down_a_long_table_is_found():
     X = np.zeros((2**21 + 5, 2), dtype=np.float32)
-    X[-2, 1] = np.nan
-    with pytest.raises(ValueError, match=r"got nan at position \(2097155, 1\)"):
+    X[-2, 1] = np.inf
+    with pytest.raises(ValueError, match=r"got inf at position \(2097155, 1\)"):
         correlation_graph(X)
 
 
@@ -328,6 +327,50 @@ def test_a_lazy_table_is_checked_too(rng):
     with pytest.raises(ValueError, match="of known size; got float64 of shape"):
         correlation_graph(unknown)
     X = rng.normal(size=(20, 5))
-    X[3, 4] = np.nan
-    with pytest.raises(ValueError, match="X must hold finite numbers; got NaN or infinity"):
+    X[3, 4] = np.inf
+    with pytest.raises(ValueError, match="X must hold finite numbers or NaN; got infinity"):
         correlation_graph(Lazy(X))
+
+
+def with_gaps(rng, X):
+    """Return X with NaN, and X with the means of the columns in their place."""
+    X = np.where(rng.random(X.shape) < 0.2, np.nan, X)
+    X[1] = 0.0  # sparse matrices do not store these, but they are values
+    return X, np.where(np.isnan(X), np.nanmean(X, axis=0), X)
+
+
+@pytest.mark.parametrize("wrap", [np.asarray, np.float32, sp.csr_array, Lazy, pl.DataFrame])
+@pytest.mark.parametrize("tile_size", [None, 7])
+@pytest.mark.parametrize("offset", [0.0, 1000.0])
+def test_a_missing_value_counts_as_the_mean_of_its_column(table, rng, wrap, tile_size, offset):
+    X, filled = with_gaps(rng, (table + offset).astype(np.float32).astype(np.float64))
+    graph = correlation_graph(wrap(X), tile_size=tile_size)
+    np.testing.assert_allclose(graph.toarray(), np.corrcoef(filled.T), atol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:.*constant")
+@pytest.mark.parametrize("wrap", [np.asarray, sp.csr_array, Lazy])
+def test_the_strongest_are_found_beside_missing_values(rng, wrap, monkeypatch):
+    monkeypatch.setattr(columns, "CHUNK_BYTES", 8 * 64 * 9)
+    X, filled = with_gaps(rng, wide_table(rng))
+    X[:, 7] = filled[:, 7] = 3.0
+    X[4, 7] = np.nan  # a constant column may have gaps
+    graph = correlation_graph(wrap(X), n_edges=5, tile_size=64)
+    np.testing.assert_allclose(graph.toarray(), strongest_by_definition(filled, 5), atol=1e-12)
+
+
+def test_only_missing_values_cost_further_readings(rng):
+    table = Lazy(rng.normal(size=(300, 20)))
+    table.values[3, 4] = np.nan
+    columns.Columns(table, 0, 20)
+    assert table.all_read == 5 * table.values.size
+
+
+@pytest.mark.parametrize("wrap", [np.asarray, sp.csr_array, Lazy])
+def test_a_column_without_values_is_named(rng, wrap):
+    X = rng.normal(size=(20, 9))
+    X[:, 4] = np.nan
+    with pytest.raises(ValueError, match=r"at least one value; .* missing .* in column 4\. Drop"):
+        correlation_graph(wrap(X), tile_size=3)
+    with pytest.raises(ValueError, match=r"in column 'e'\. Drop it"):
+        correlation_graph(pd.DataFrame(X, columns=list("abcdefghi")))

@@ -108,7 +108,7 @@ PAIRS = [(0, 1), (1, 2), (2, 3)]
     ],
 )
 def test_pairs_that_are_no_list_of_tuples_are_refused_with_a_remedy(pairs, came):
-    wanted = r"two rows, sources and targets \(2, n_edges\), or a list of tuples"
+    wanted = r"two rows, sources and targets \(2, n_edges\), a list of tuples"
     remedy = r"np\.asarray\(edges\)\.T .* list\(edges\)"
     with pytest.raises(ValueError, match=f"{wanted}.*; got .*{came}.*{remedy}"):
         graph_from_edges(pairs)
@@ -118,6 +118,33 @@ def test_the_remedies_for_pairs_help():
     expected = graph_from_edges(PAIRS).toarray()
     for edges in (np.asarray(pd.DataFrame(PAIRS)).T, list(zip(*np.transpose(PAIRS), strict=True))):
         np.testing.assert_array_equal(graph_from_edges(edges).toarray(), expected)
+
+
+NAMED_PAIRS = [("b", "a"), ("b", "c")]
+
+
+@pytest.mark.parametrize(
+    "edges",
+    [
+        NAMED_PAIRS,
+        np.array(NAMED_PAIRS).T,
+        pl.DataFrame({"source": ["b", "b"], "target": ["a", "c"]}),
+        pd.DataFrame({"source": ["b", "b"], "target": ["a", "c"]}),
+    ],
+)
+def test_the_ends_of_edges_may_be_names(edges):
+    names = ["a", "b", "c", "d"]
+    expected = graph_from_edges([(1, 0), (1, 2)], [2.0, -1.0], n_nodes=4, directed=True)
+    found = graph_from_edges(edges, [2.0, -1.0], names=names, directed=True)
+    np.testing.assert_array_equal(found.toarray(), expected.toarray())
+    both_ways = graph_from_edges(edges, [2.0, -1.0], names=names)
+    np.testing.assert_array_equal(both_ways.toarray(), (expected + expected.T).toarray())
+
+
+def test_a_frame_of_edges_brings_its_weights():
+    frame = pl.DataFrame({"source": [0, 0], "target": [1, 2], "weight": [2.0, -1.0]})
+    found = graph_from_edges(frame, directed=True).toarray()
+    np.testing.assert_array_equal(found, [[0, 2, -1], [0, 0, 0], [0, 0, 0]])
 
 
 def test_edges_that_cancel_are_no_edge():
@@ -130,9 +157,22 @@ def test_edges_that_cancel_are_no_edge():
         ([(0, 1), (1, 2, 3)], {}, "edge_index must be an array of numbers"),
         ([], {}, "at least one node; got an empty graph"),
         ([[0, -1], [1, 2]], {}, "must not be negative; got -1"),
-        ([[0, 4], [1, 2]], {"n_nodes": 3}, r"below n_nodes \(3\); got 4. Raise n_nodes"),
-        ([[0.0, 1.0], [1.0, 2.0]], {}, "edge_index must hold integers; got float64"),
-        ([["a", "b"], ["c", "d"]], {}, "edge_index must hold integers"),
+        ([[0, 4], [1, 2]], {"n_nodes": 3}, r"less than n_nodes \(3\); got 4. Raise n_nodes"),
+        ([[0.0, 1.0], [1.0, 2.0]], {}, "must hold integers or names of nodes; got float64"),
+        ([["a", "b"], ["c", "d"]], {}, "integers if names are not given; got .*'a'.*Pass names="),
+        ([("a", "b")], {"names": "ab", "n_nodes": 2}, "names must be a sequence of names"),
+        ([("a", "b")], {"names": ["a", "b"], "n_nodes": 3}, r"number of names \(2\); got 3"),
+        ([("a", 1)], {"names": ["a", "1"]}, r"among the 2 names of the nodes; got 1\."),
+        (
+            [("agee", "sex")],
+            {"names": ["age", "sex"]},
+            r"names of the nodes; got 'agee'\. Did you mean 'age'\?",
+        ),
+        (
+            pl.DataFrame({"source": [0], "target": [1], "weight": [2.0]}),
+            {"weight": [1.0]},
+            "must have one weight; got the column 'weight' and the argument",
+        ),
         ([[0, 1], [1, 2]], {"weight": [1.0]}, r"each of the 2 edges; got weights of shape \(1,\)"),
         ([[0, 1], [1, 2]], {"weight": [1.0, np.nan]}, "graph weights must be finite; got nan"),
         ([[0, 1], [1, 2]], {"weight": ["a", "b"]}, "edge weights must hold real numbers"),
@@ -221,7 +261,7 @@ def test_heat_kernel_of_equal_columns_is_one_and_finite():
     ("function", "settings", "message"),
     [
         (knn_graph, {"n_neighbors": 0}, "n_neighbors must be at least 1"),
-        (knn_graph, {"n_neighbors": 3}, "n_neighbors must be at most 2; got 3. A column has"),
+        (knn_graph, {"n_neighbors": 3}, "n_neighbors must be at most 2; got 3. Lower it"),
         (heat_kernel_graph, {"scale": 0}, "scale must be more than 0 and finite; got 0"),
         (heat_kernel_graph, {"scale": np.nan}, "scale must be more than 0 and finite; got nan"),
         (heat_kernel_graph, {"scale": "local"}, "scale must be a number; got 'local'"),
@@ -242,10 +282,25 @@ def test_there_must_be_columns_to_compare(function, shape):
         function(np.ones(shape))
 
 
-def test_nan_is_refused():
-    for function in (knn_graph, heat_kernel_graph):
-        with pytest.raises(ValueError, match="X must be finite; got nan"):
-            function(np.array([[1, np.nan, 2]]))
+@pytest.mark.parametrize("function", [knn_graph, heat_kernel_graph])
+@pytest.mark.parametrize("wrap", [np.asarray, sp.csr_array])
+def test_a_missing_value_counts_as_the_mean_of_its_column(rng, function, wrap):
+    X = np.where(rng.random((30, 12)) < 0.2, np.nan, rng.normal(size=(30, 12)))
+    X[1] = 0.0  # sparse matrices do not store these, but they are values
+    filled = np.where(np.isnan(X), np.nanmean(X, axis=0), X)
+    expected = function(wrap(filled)).toarray()
+    np.testing.assert_allclose(function(wrap(X)).toarray(), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("function", [knn_graph, heat_kernel_graph])
+@pytest.mark.parametrize("wrap", [np.asarray, sp.csr_array])
+def test_columns_without_values_are_refused(function, wrap):
+    X = np.eye(12)
+    X[:, 1:3] = np.nan
+    with pytest.raises(ValueError, match=r"missing \(NaN\) in column 1, 2\. Drop it"):
+        function(wrap(X))
+    with pytest.raises(ValueError, match="X must be finite; got inf"):
+        function(wrap(np.array([[1, np.inf, 2]])))
 
 
 def test_grid_equals_networkx():

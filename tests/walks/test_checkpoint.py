@@ -5,11 +5,14 @@ import signal
 import subprocess
 import sys
 import time
+from hashlib import sha256
 
 import numpy as np
 import pytest
 
 from walkconv import grid_graph, select_neighbors
+from walkconv._files import only_user
+from walkconv.walks.block_file import HEAD
 from walkconv.walks.select import ENGINES
 
 SETTINGS = {"n_neighbors": 7, "n_steps": 3, "ties": "random", "random_state": 5}
@@ -61,7 +64,7 @@ def test_a_changed_block_is_done_anew(tmp_path):
     [
         ({"n_steps": 2}, "n_steps was 3 and is 2"),
         ({"n_neighbors": 8}, "n_neighbors was 7 and is 8"),
-        ({"ties": "index"}, "rule of ties was random and is index"),
+        ({"ties": "index"}, "rule of ties was 'random' and is 'index'"),
         ({"random_state": 6}, "seed of ties was"),
         ({"graph": grid_graph((11, 12))}, "graph has changed"),
     ],
@@ -81,6 +84,64 @@ def test_a_file_of_something_else_is_refused_and_kept(tmp_path, content):
     with pytest.raises(ValueError, match="it is something else"):
         select_neighbors(grid_graph((3, 3)), n_neighbors=2, checkpoint=path)
     assert path.read_bytes() == content
+
+
+def forge(path, rows, index, visits):
+    """Write a block of any values as the only one, with its digest right."""
+    first_line = path.read_bytes().split(b"\n")[0] + b"\n"
+    content = b"".join(
+        a.astype(t).tobytes() for a, t in ((rows, "<i8"), (index, "<i8"), (visits, "<f8"))
+    )
+    digest = sha256(sha256(first_line).digest() + content).digest()
+    path.write_bytes(first_line + HEAD.pack(len(rows), digest) + content)
+
+
+FORGED = {
+    "far": lambda rows, index, visits: (rows, index + 10**9, visits),
+    "negative": lambda rows, index, visits: (rows, index - 3, visits),
+    "rows": lambda rows, index, visits: (rows + 10**9, index, visits),
+    "negative rows": lambda rows, index, visits: (rows - 5, index, visits),
+    "visits": lambda rows, index, visits: (rows, index, visits * np.nan),
+}
+
+
+@pytest.mark.parametrize("forged", FORGED)
+@pytest.mark.parametrize("order", ["visits", "direction"])
+def test_a_block_that_leads_out_of_the_graph_is_done_again(tmp_path, forged, order):
+    graph, path = grid_graph((8, 9)), tmp_path / "rows"
+    settings = {"n_neighbors": 5, "n_steps": 2, "order": order, "checkpoint": path}
+    if order == "direction":
+        settings["positions"] = np.stack(np.divmod(np.arange(72), 9), axis=1)
+    expected = select_neighbors(graph, **settings)
+    n_columns = 40 if order == "direction" else 5
+    index, visits = np.zeros((72, n_columns)), np.ones((72, n_columns))
+    forge(path, *FORGED[forged](np.arange(72), index, visits))
+    assert_same(select_neighbors(graph, **settings), expected)
+
+
+def test_a_block_of_another_selection_is_done_again(tmp_path):
+    one, other = tmp_path / "one", tmp_path / "other"
+    expected = select_neighbors(grid_graph((8, 9)), n_neighbors=5, checkpoint=one)
+    select_neighbors(grid_graph((9, 8)), n_neighbors=5, checkpoint=other)
+    first_line = one.read_bytes().split(b"\n")[0]
+    one.write_bytes(first_line + b"\n" + other.read_bytes().split(b"\n", 1)[1])
+    again = select_neighbors(grid_graph((8, 9)), n_neighbors=5, checkpoint=one)
+    assert_same(again, expected)
+
+
+def test_a_second_selection_on_one_checkpoint_is_refused(tmp_path):
+    path = tmp_path / "rows"
+    with only_user(path), pytest.raises(BlockingIOError, match="rows must have one user at a time"):
+        select_neighbors(grid_graph((3, 3)), n_neighbors=2, checkpoint=path)
+    select_neighbors(grid_graph((3, 3)), n_neighbors=2, checkpoint=path)
+
+
+def test_without_a_bar_no_lock_is_shared_with_forked_processes(monkeypatch):
+    def refuse(*_, **__):
+        raise AssertionError("a bar was made")
+
+    monkeypatch.setattr("walkconv.walks.plan.tqdm", refuse)
+    select_neighbors(grid_graph((3, 3)), n_neighbors=2)
 
 
 VICTIM = """
@@ -117,7 +178,7 @@ def test_a_killed_selection_continues(tmp_path):
     assert n_bytes < 1600 * 8 * 11
     assert_same(select_neighbors(grid_graph((40, 40)), checkpoint=path, **settings), expected)
     rows = path.read_bytes()
-    assert n_bytes < len(rows) < 1600 * 8 * 11 + 10_000  # each row once
+    assert n_bytes < len(rows) < 1600 * 8 * 11 + 12_000  # each row once
 
 
 def test_a_bar_counts_the_nodes_where_someone_looks(capsys, monkeypatch, tmp_path):

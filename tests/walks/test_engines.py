@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from walkconv import grid_graph, select_neighbors
 from walkconv.walks import blocked
-from walkconv.walks.loops import rank_rows
+from walkconv.walks.ranking import rank_rows
 from walkconv.walks.select import ENGINES
 
 engines = pytest.mark.parametrize("method", ENGINES)

@@ -10,7 +10,7 @@ from walkconv._adapters import as_graph
 from walkconv._checks import check_integer
 from walkconv.coarsening.grouping import grow_groups
 from walkconv.coarsening.nearness import near_graph
-from walkconv.walks import select_neighbors
+from walkconv.walks import select_checked
 from walkconv.walks.slots import check_places
 
 CANDIDATES = 8
@@ -103,20 +103,33 @@ def coarsen(
     >>> small.graph.toarray()[0]
     array([0., 4., 0., 4., 1., 0.])
     """
-    matrix = as_graph(graph)
+    return coarsen_checked(
+        as_graph(graph), group_size=group_size, n_steps=n_steps, positions=positions, period=period
+    )
+
+
+def coarsen_checked(
+    graph: sp.csr_array,
+    *,
+    group_size: int = 4,
+    n_steps: int = 2,
+    positions: np.ndarray | None = None,
+    period: np.ndarray | None = None,
+) -> Coarsening:
+    """Return the groups as `coarsen` does, of a graph that `as_graph` returned."""
     group_size = check_integer(group_size, "group_size", minimum=1)
     n_steps = check_integer(n_steps, "n_steps", minimum=1)
-    walked = matrix
+    walked = graph
     if positions is not None:
-        places = check_places(positions, period, matrix.shape[0])
+        places = check_places(positions, period, graph.shape[0])
         walked = near_graph(places.positions, places.period)
     elif period is not None:
         raise ValueError("period belongs to positions; got it without them.")
     if group_size == 1:
-        groups = np.arange(matrix.shape[0])
+        groups = np.arange(graph.shape[0])
     else:
         groups = grow_groups(_bonds(walked, CANDIDATES * group_size, n_steps), group_size)
-    return Coarsening(groups, aggregate(matrix, groups))
+    return Coarsening(groups, aggregate(graph, groups))
 
 
 def aggregate(graph: sp.csr_array, groups: np.ndarray) -> sp.csr_array:
@@ -137,7 +150,7 @@ def aggregate(graph: sp.csr_array, groups: np.ndarray) -> sp.csr_array:
 def _bonds(graph: sp.csr_array, n_candidates: int, n_steps: int) -> sp.csr_array:
     """Return the bonds (n_nodes, n_nodes) to the most visited nodes, in units of 2^-30 visits."""
     n_nodes = graph.shape[0]
-    neighbors = select_neighbors(graph, n_neighbors=min(n_candidates, n_nodes), n_steps=n_steps)
+    neighbors = select_checked(graph, n_neighbors=min(n_candidates, n_nodes), n_steps=n_steps)
     is_other = (neighbors.index >= 0) & (neighbors.index != np.arange(n_nodes)[:, None])
     visits = np.rint(neighbors.visits[is_other] * UNIT).astype(np.int64)
     pairs = (np.nonzero(is_other)[0], neighbors.index[is_other])

@@ -1,6 +1,6 @@
 """The convolution: (x, neighbours, weight) -> y."""
 
 from .engines import show_config
-from .op import graph_conv
+from .functional import graph_conv
 
 __all__ = ["graph_conv", "show_config"]

@@ -11,8 +11,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from walkconv import _native
 from walkconv.conv import native, tiled
 
+WITHOUT_LIBRARY = "not built: Python and numpy; install a C compiler, then walkconv again"
 VARIABLE = "WALKCONV_ENGINE"
 """Environment variable that forces an engine: "torch" or an instruction set of the kernel."""
 
@@ -89,6 +91,7 @@ def show_config() -> None:
         "engine": f"native kernel, {choice.name}" if is_native else "torch",
         "why": choice.reason,
         "built and supported here": ", ".join(native.supported()) or "no native kernel",
+        "loops over graphs": "native" if _native.library() else WITHOUT_LIBRARY,
         "threads": f"{torch.get_num_threads()}, {threads}",
         "other devices and types": "torch",
         "torch": torch.__version__,

@@ -1,17 +1,17 @@
 """The convolution and the pooling in C: an engine that runs on torch's own threads.
 
-The library is found beside its sources, where the installation built it. Calls release the GIL, and
-give the same bits for any number of threads.
+Calls release the GIL, and give the same bits for any number of threads.
 """
 
 import ctypes
 from functools import cache
-from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 import torch
 from torch import Tensor
-from torch.utils.weak import WeakTensorKeyDictionary
+
+from walkconv import _native
+from walkconv.conv.learned import Learned
 
 INSTRUCTION_SETS = ("portable", "avx2", "avx512")
 """The place in this tuple is the kernel's number for an instruction set."""
@@ -26,34 +26,15 @@ DIRECT_BYTES = 2**18
 MOST_TURNS = 256
 """A group of more members is not pooled by the kernel, which notes a member in one byte."""
 
-_FOLDER = Path(__file__).parent / "kernel"
-_int, _int64, _pointer = ctypes.c_int, ctypes.c_int64, ctypes.c_void_p
-_SIGNATURES = {
-    "walkconv_use_openmp": (None, [_pointer] * 2),
-    "walkconv_supported": (_int, [_int]),
-    "walkconv_preferred": (_int, []),
-    "walkconv_reverse_starts": (_int64, [_int64] * 2),
-    "walkconv_reverse_list": (_int, [_int] + [_int64] * 4 + [_pointer] * 3),
-    "walkconv_forward": (_int, [_int] * 3 + [_int64] * 6 + [_int] + [_pointer] * 6),
-    "walkconv_backward": (_int, [_int] * 3 + [_int64] * 6 + [_int] + [_pointer] * 10),
-    "walkconv_pool": (_int, [_int] * 3 + [_int64] * 4 + [_pointer] * 7),
-}
+_pointer = ctypes.c_void_p
 
 
 @cache
 def library() -> ctypes.CDLL | None:
     """Return the kernel, bound to torch's threads, or None where none was built that fits."""
-    built = [path for suffix in EXTENSION_SUFFIXES for path in _FOLDER.glob(f"_kernel*{suffix}")]
-    if not built:
-        return None
-    try:
-        loaded = ctypes.CDLL(str(built[0]))
-        for name, (result, arguments) in _SIGNATURES.items():
-            function = getattr(loaded, name)
-            function.restype, function.argtypes = result, arguments
-    except (OSError, AttributeError):  # for another machine, or it lacks a function
-        return None
-    loaded.walkconv_use_openmp(*(openmp() or (None, None)))
+    loaded = _native.library()
+    if loaded is not None:
+        loaded.walkconv_use_openmp(*(openmp() or (None, None)))
     return loaded
 
 
@@ -111,7 +92,7 @@ class NativeEngine:
         status = self.kernel.walkconv_forward(
             *self._settings(x, index, weight), *map(_address, arrays), out.data_ptr()
         )
-        _check(status)
+        _native.check(status)
         return out
 
     def backward(
@@ -138,13 +119,12 @@ class NativeEngine:
         status = self.kernel.walkconv_backward(
             *self._settings(x, index, weight), *map(_address, (*arrays, start, slot, *grads))
         )
-        _check(status)
+        _native.check(status)
         grad_x, grad_weight, grad_bias = (x.new_empty(0) if g is None else g for g in grads)
         return grad_x, grad_weight, grad_bias
 
     def largest(self, x: Tensor, start: Tensor, member: Tensor) -> tuple[Tensor, Tensor]:
         """Return the largest values and their turns; arguments as in `largest_of_groups`."""
-        x = x.contiguous()
         out = x.new_empty(*x.shape[:-2], len(start) - 1, x.shape[-1])
         winner = torch.empty_like(out, dtype=torch.uint8)
         self._pool(x, start, member, x, out, winner, None, None)
@@ -154,23 +134,21 @@ class NativeEngine:
         self, grad: Tensor, winner: Tensor, start: Tensor, member: Tensor
     ) -> Tensor:
         """Return the gradient (..., n_nodes, c) from that of the groups (..., n_groups, c)."""
-        grad, winner = grad.contiguous(), winner.contiguous()
         grad_x = grad.new_empty(*grad.shape[:-2], len(member), grad.shape[-1])
         self._pool(grad_x, start, member, None, None, winner, grad, grad_x)
         return grad_x
 
     def _pool(self, nodes: Tensor, start: Tensor, member: Tensor, *arrays: Tensor | None) -> None:
         """Pool `nodes` (..., n_nodes, c), or give their gradient back."""
-        assert start.ndim == 1
-        assert member.shape == nodes.shape[-2:-1]
+        held = [_contiguous(each) for each in (start, member, *arrays)]  # what is new stays itself
         status = self.kernel.walkconv_pool(
             DTYPES[nodes.dtype],
             self.instruction_set,
             torch.get_num_threads(),
             *(nodes.shape[:-2].numel(), len(member), len(start) - 1, nodes.shape[-1]),
-            *map(_address, (start, member, *arrays)),
+            *map(_address, held),
         )
-        _check(status)
+        _native.check(status)
 
     def _settings(self, x: Tensor, index: Tensor, weight: Tensor) -> tuple[int, ...]:
         """Return the numbers that come first in every call."""
@@ -185,17 +163,10 @@ class NativeEngine:
 
     def _reverse_list(self, index: Tensor, n_in: int) -> tuple[Tensor, Tensor]:
         """Return who uses each node, at which rank; kept for as long as the table lives."""
-        if index.is_inference():
-            return self._build_reverse_list(index, n_in)
-        state = index._version, n_in
-        kept = _REVERSE_LISTS.get(index)
-        if kept is None or kept[0] != state:
-            kept = state, self._build_reverse_list(index, n_in)
-            _REVERSE_LISTS[index] = kept
-        return kept[1]
+        return _REVERSE_LISTS.of(index, lambda: self._build_reverse_list(index, n_in), n_in)
 
     def _build_reverse_list(self, index: Tensor, n_in: int) -> tuple[Tensor, Tensor]:
-        table = index.contiguous()
+        table = _contiguous(index)
         n_nodes, n_slots = index.shape[-2:]
         n_tables = len(index) if index.ndim == 3 else 1
         n_starts = self.kernel.walkconv_reverse_starts(n_in, n_slots)
@@ -206,12 +177,11 @@ class NativeEngine:
             *(n_tables, n_nodes, n_in, n_slots),
             *map(_address, (table, start, slot)),
         )
-        _check(status)
+        _native.check(status)
         return start, slot
 
 
-_REVERSE_LISTS = WeakTensorKeyDictionary()
-"""Table -> ((its version, n_in), reverse list). A table changed in place has a new version."""
+_REVERSE_LISTS: Learned[tuple[Tensor, Tensor]] = Learned()
 
 
 def _needs_reverse_list(x: Tensor, index: Tensor) -> bool:
@@ -222,14 +192,12 @@ def _needs_reverse_list(x: Tensor, index: Tensor) -> bool:
 
 
 def _contiguous(tensor: Tensor | None) -> Tensor | None:
-    return None if tensor is None else tensor.contiguous()
+    """Return the tensor as the kernel reads it: dense, each value at an address it may have."""
+    if tensor is None:
+        return None
+    dense = tensor.contiguous()
+    return dense.clone() if dense.data_ptr() % dense.element_size() else dense
 
 
 def _address(tensor: Tensor | None) -> int | None:
     return None if tensor is None else tensor.data_ptr()
-
-
-def _check(status: int) -> None:
-    if status == 1:
-        raise MemoryError("The kernel could not get memory for its scratch space.")
-    assert status == 0, f"the kernel refused its arguments ({status})"

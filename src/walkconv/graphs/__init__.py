@@ -1,6 +1,6 @@
 """Features become a graph: a CSR similarity matrix over the columns of a table."""
 
-from .correlation import correlation_graph
+from .correlation import correlation_graph, edges_to_keep
 from .edge_list import graph_from_edges
 from .grid import grid_graph
 from .heat_kernel import heat_kernel_graph
@@ -8,6 +8,7 @@ from .knn import knn_graph
 
 __all__ = [
     "correlation_graph",
+    "edges_to_keep",
     "graph_from_edges",
     "grid_graph",
     "heat_kernel_graph",

@@ -1,4 +1,4 @@
-"""The graph of a Gaussian kernel between columns, with a scale of its own at every column."""
+"""The graph of a Gaussian kernel between columns, with a local scale for every column."""
 
 from typing import Any
 
@@ -18,22 +18,24 @@ def heat_kernel_graph(
 ) -> sp.csr_array:
     """Return the graph with weights ``exp(-d_ij^2 / (s_i s_j))`` between columns.
 
-    The local scale ``s_i`` is the distance from column i to its `scale_neighbor`-th nearest
+    The local scale ``s_i`` is the distance from column i to its `scale_neighbor`-th nearest column
     (Zelnik-Manor and Perona 2004), so that dense and sparse regions are both connected. Columns
-    are compared as they are: scale them first where their units differ.
+    are compared as they are: scale them first if their units differ.
 
     Parameters
     ----------
     X : array or sparse matrix of shape (n_samples, n_nodes)
-        The table whose columns are the nodes.
+        The table whose columns are the nodes. A missing value (NaN) counts as the mean of the
+        other values of its column.
     n_edges : int, optional
-        Keep an edge only where one end is among the `n_edges` nearest of the other; by default
-        all pairs whose weight is not 0 in double precision, which needs memory for (n_nodes,
-        n_nodes).
+        Keep an edge only if one end is among the `n_edges` nearest columns of the other end. By
+        default keep all pairs whose weight is not 0 in double precision, which needs memory for
+        (n_nodes, n_nodes).
     scale : float, optional
-        One scale for all columns instead of local ones.
+        One scale for all columns instead of local scales.
     scale_neighbor : int, default 7
-        Which neighbour sets the local scale; the last one where there are fewer.
+        The neighbor whose distance is the local scale: 1 is the nearest. With fewer columns it is
+        the farthest.
 
     Returns
     -------
@@ -44,13 +46,13 @@ def heat_kernel_graph(
     --------
     >>> import numpy as np
     >>> from walkconv import heat_kernel_graph
-    >>> places = np.array([[0.0, 1.0, 3.0]])  # three columns on a line
-    >>> heat_kernel_graph(places, scale=1.0).toarray().round(3)
+    >>> positions = np.array([[0.0, 1.0, 3.0]])  # three columns on a line
+    >>> heat_kernel_graph(positions, scale=1.0).toarray().round(3)
     array([[0.   , 0.368, 0.   ],
            [0.368, 0.   , 0.018],
            [0.   , 0.018, 0.   ]])
     """
-    n_nodes = check_table(X).shape[-1]
+    n_nodes = check_table(X, allow_missing=True).shape[-1]
     scale_neighbor = check_integer(scale_neighbor, "scale_neighbor", minimum=1)
     if scale is not None:
         scale = check_number(scale, "scale", minimum=0, is_open=True)
@@ -76,7 +78,7 @@ def heat_kernel_graph(
 
 
 def _kernel(distance: np.ndarray, scale: np.ndarray, other_scale: np.ndarray) -> np.ndarray:
-    """Return exp(-d^2 / (s_i s_j)); equal columns have weight 1 even where a scale is zero."""
+    """Return exp(-d^2 / (s_i s_j)); equal columns have weight 1 even if a scale is zero."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         weight = np.exp(-(distance / scale) * (distance / other_scale))
     return np.where(distance == 0, 1.0, weight)

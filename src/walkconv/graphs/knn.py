@@ -7,6 +7,7 @@ import scipy.sparse as sp
 from sklearn.neighbors import NearestNeighbors
 
 from walkconv._checks import check_integer, check_table
+from walkconv.graphs.missing import with_means
 
 
 def knn_graph(
@@ -14,19 +15,20 @@ def knn_graph(
 ) -> sp.csr_array:
     """Return the graph that joins each column of X to its nearest columns.
 
-    Columns are compared as they are: scale them first where their units differ.
+    Columns are compared as they are: scale them first if their units differ.
 
     Parameters
     ----------
     X : array or sparse matrix of shape (n_samples, n_nodes)
-        The table whose columns are the nodes. For points with coordinates pass their transpose.
+        The table whose columns are the nodes. For points with coordinates pass their transpose. A
+        missing value (NaN) counts as the mean of the other values of its column.
     n_neighbors : int, default 10
-        Nearest columns of each column, itself not counted.
+        Number of nearest columns of each column, without the column itself.
     metric : str, default "euclidean"
         Distance between columns, any of scikit-learn's ``NearestNeighbors``.
     mutual : bool, default False
-        Keep an edge only where each end is among the nearest of the other; by default where
-        either is.
+        Keep an edge only if each end is among the nearest columns of the other end. By default one
+        of the two is enough.
 
     Returns
     -------
@@ -37,8 +39,8 @@ def knn_graph(
     --------
     >>> import numpy as np
     >>> from walkconv import knn_graph
-    >>> places = np.array([[0.0, 1.0, 3.0, 7.0]])  # four columns on a line
-    >>> knn_graph(places, n_neighbors=1).toarray()
+    >>> positions = np.array([[0.0, 1.0, 3.0, 7.0]])  # four columns on a line
+    >>> knn_graph(positions, n_neighbors=1).toarray()
     array([[0., 1., 0., 0.],
            [1., 0., 1., 0.],
            [0., 1., 0., 1.],
@@ -55,7 +57,7 @@ def knn_graph(
 
 def nearest_columns(X: Any, *, n_neighbors: int, metric: str = "euclidean") -> sp.csr_array:
     """Return the distances (n_nodes, n_nodes) from each column to its nearest, zeros stored."""
-    table = check_table(X)
+    table = check_table(X, allow_missing=True)
     n_samples, n_nodes = table.shape
     if n_samples < 1 or n_nodes < 2:
         raise ValueError(
@@ -66,8 +68,9 @@ def nearest_columns(X: Any, *, n_neighbors: int, metric: str = "euclidean") -> s
         "n_neighbors",
         minimum=1,
         maximum=n_nodes - 1,
-        hint="A column has at most as many neighbours as there are other columns.",
+        hint="Lower it: a column can only have the other columns as neighbors.",
     )
+    table = with_means(table, X)
     unit = 1.0
     if metric == "euclidean":
         table, unit = _within_reach(table)
@@ -83,10 +86,10 @@ def nearest_columns(X: Any, *, n_neighbors: int, metric: str = "euclidean") -> s
 def _within_reach(
     table: np.ndarray | sp.csc_array,
 ) -> tuple[np.ndarray | sp.csc_array, float]:
-    """Return a table with the same distances between columns but for a unit, and the unit.
+    """Return a table whose distances between columns are those of `table` / unit, and the unit.
 
-    Distances come from squares of the values: those of far or large columns would drown them. So
-    dense rows are centred, and all is divided by a power of two, which is exact.
+    Distances are computed from squares, which lose precision far from zero and overflow for large
+    values. So dense rows are centred, and all values are divided by a power of two, which is exact.
     """
     values = table if isinstance(table, np.ndarray) else table.data
     largest = float(np.abs(values).max(initial=0.0))
@@ -98,6 +101,6 @@ def _within_reach(
 
 
 def _rounding(columns: np.ndarray | sp.csr_array) -> float:
-    """Return the distance below which columns are equal: all that rounding leaves of zero."""
+    """Return the distance below which two columns are equal but for rounding errors."""
     squares = columns**2 if isinstance(columns, np.ndarray) else columns.power(2)
     return float(8 * np.sqrt(np.finfo(np.float64).eps * squares.sum(axis=1).max()))

@@ -1,28 +1,33 @@
 """Finished rows in a file that grows: a selection that was killed continues from it.
 
 The file begins with a line of JSON that says what it belongs to; then come blocks, each with the
-number of its rows and a checksum. A process killed while writing leaves the last block cut short:
-that is noticed, and its rows are done anew.
+number of its rows and a digest of the line and of the block. A process killed while writing leaves
+the last block cut short: that is noticed, and its rows are done again. So are those of a block that
+was changed, or that belongs to another selection.
 """
 
 import hashlib
 import json
 import os
 import struct
-import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from walkconv._files import remove_leftovers, whole_file
-from walkconv.walks.loops import BY_CHANCE, BY_DISPLACEMENT, BY_INDEX
-from walkconv.walks.ties import TieRule
+from walkconv._files import only_user, whole_file
+from walkconv.walks.ties import BY_CHANCE, BY_DISPLACEMENT, BY_INDEX, TieRule
 
 RULES = {BY_INDEX: "index", BY_CHANCE: "random", BY_DISPLACEMENT: "positions"}
 KIND = "walkconv neighbors, unfinished"
-HEAD = struct.Struct("<QI")
+SHOWN = 60
+FORMAT = 2
+HEAD = struct.Struct("<Q32s")
+"""Before each block: the number of its rows, and its digest."""
+LONGEST_LINE = 2**20
 
 
 class BlockFile:
@@ -38,12 +43,18 @@ class BlockFile:
 
     def __init__(self, path: str | os.PathLike, identity: dict[str, Any]):
         self.path, self.identity = Path(path), identity
-        remove_leftovers(self.path)
         if self.path.exists():
             self._refuse_another()
         else:
             with whole_file(self.path) as part:
                 part.write_bytes(self._first_line())
+
+    @classmethod
+    @contextmanager
+    def open(cls, path: str | os.PathLike, identity: dict[str, Any]) -> Iterator["BlockFile"]:
+        """Yield a file that nobody else uses inside the block."""
+        with only_user(path):
+            yield cls(path, identity)
 
     def read_into(self, index: np.ndarray, visits: np.ndarray) -> np.ndarray:
         """Fill the finished rows of index and visits; return which they are (n_nodes,)."""
@@ -54,19 +65,18 @@ class BlockFile:
             file.readline()
             whole = file.tell()
             while len(head := file.read(HEAD.size)) == HEAD.size:
-                n_rows, checksum = HEAD.unpack(head)
+                n_rows, digest = HEAD.unpack(head)
                 n_bytes = 8 * n_rows * (1 + 2 * n_columns)
                 if n_bytes > size - file.tell():
                     break
                 content = file.read(n_bytes)
-                if zlib.crc32(content) != checksum:
+                if self._digest(content) != digest:
                     break
-                rows = np.frombuffer(content, dtype="<i8", count=n_rows)
-                values = content[8 * n_rows :]
-                half = len(values) // 2
-                index[rows] = np.frombuffer(values[:half], dtype="<i8").reshape(-1, n_columns)
-                visits[rows] = np.frombuffer(values[half:], dtype="<f8").reshape(-1, n_columns)
-                is_done[rows] = True
+                block = _parts(content, n_rows, n_columns)
+                if not _is_possible(*block, len(index)):
+                    break
+                rows = block[0]
+                index[rows], visits[rows], is_done[rows] = block[1], block[2], True
                 whole = file.tell()
             file.truncate(whole)
         return is_done
@@ -78,34 +88,60 @@ class BlockFile:
             for part, kind in ((rows, "<i8"), (index, "<i8"), (visits, "<f8"))
         )
         with self.path.open("ab") as file:
-            file.write(HEAD.pack(len(rows), zlib.crc32(content)) + content)
+            file.write(HEAD.pack(len(rows), self._digest(content)) + content)
             file.flush()
             os.fsync(file.fileno())
 
+    def _digest(self, content: bytes) -> bytes:
+        return hashlib.sha256(hashlib.sha256(self._first_line()).digest() + content).digest()
+
     def _first_line(self) -> bytes:
-        return json.dumps({"kind": KIND, **self.identity}).encode() + b"\n"
+        return json.dumps({"kind": KIND, "format": FORMAT, **self.identity}).encode() + b"\n"
 
     def _refuse_another(self) -> None:
         with self.path.open("rb") as file:
-            line = file.readline(2**20)
+            line = file.readline(LONGEST_LINE)
         try:
             theirs = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             theirs = None
         if not isinstance(theirs, dict) or theirs.pop("kind", None) != KIND:
             raise ValueError(
                 f"The checkpoint {self.path.name} must be a file of an unfinished selection of "
                 "neighbours, or not exist yet; it is something else. Choose another."
             )
-        for name in sorted({*theirs, *self.identity}):
-            was, now = theirs.get(name), self.identity.get(name)
+        ours = {"format": FORMAT, **self.identity}
+        for name in sorted({*theirs, *ours}):
+            was, now = theirs.get(name), ours.get(name)
             if was != now:
                 is_digest = name in ("graph", "positions")
-                change = "has changed" if is_digest else f"was {was} and is {now}"
+                change = "has changed" if is_digest else f"was {_short(was)} and is {_short(now)}"
                 raise ValueError(
                     f"The checkpoint {self.path.name} is of another selection: {name} {change}. "
                     "Call with the same arguments, or remove the file, or choose another."
                 )
+
+
+def _parts(
+    content: bytes, n_rows: int, n_columns: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the rows (n_rows,), their index and their visits (n_rows, n_columns) of a block."""
+    rows, index, visits = np.split(
+        np.frombuffer(content, dtype="<i8"), [n_rows, n_rows * (1 + n_columns)]
+    )
+    return rows, index.reshape(-1, n_columns), visits.view("<f8").reshape(-1, n_columns)
+
+
+def _is_possible(rows: np.ndarray, index: np.ndarray, visits: np.ndarray, n_nodes: int) -> bool:
+    """Tell whether rows and index are nodes: compiled code goes where they point."""
+    return bool(
+        rows.min(initial=0) >= 0
+        and rows.max(initial=-1) < n_nodes
+        and index.min(initial=-1) >= -1
+        and index.max(initial=-1) < n_nodes
+        and np.isfinite(visits).all()
+        and visits.min(initial=0.0) >= 0
+    )
 
 
 def identify(graph: sp.csr_array, n_ranked: int, n_steps: int, rule: TieRule) -> dict[str, Any]:
@@ -126,3 +162,9 @@ def _digest(*arrays: np.ndarray) -> str:
         total.update(f"{array.dtype.str} {array.shape}".encode())
         total.update(np.ascontiguousarray(array).data)
     return total.hexdigest()
+
+
+def _short(value: Any) -> str:
+    """Return a value as text; what a damaged file holds may be long."""
+    text = repr(value)
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."

@@ -6,8 +6,8 @@ from functools import partial
 import numpy as np
 import scipy.sparse as sp
 
-from walkconv.walks.loops import rank_rows
 from walkconv.walks.plan import Plan
+from walkconv.walks.ranking import rank_rows
 from walkconv.walks.transition import sparse_transition
 
 MOST_ROWS = 256
@@ -46,4 +46,4 @@ def _walk_block(
     for k in range(plan.n_steps):
         chance = sparse_step[rows].toarray() if k == 0 else chance @ step
         visits += chance
-    rank_rows(rows, visits, plan.tie_fields, index, best)
+    rank_rows(rows, visits, plan.tie_rule, index, best)

@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from walkconv._adapters import as_graph
 from walkconv._checks import check_integer
@@ -30,7 +31,11 @@ def transition_matrix(graph: Any) -> np.ndarray:
            [1.  , 0.  , 0.  ],
            [0.  , 0.  , 1.  ]])
     """
-    weight = np.abs(as_graph(graph).toarray())
+    return _steps(as_graph(graph))
+
+
+def _steps(graph: sp.csr_array) -> np.ndarray:
+    weight = np.abs(graph.toarray())
     degree = weight.sum(axis=1)
     stays = degree == 0
     weight[stays, stays] = 1.0
@@ -61,8 +66,13 @@ def expected_visits(graph: Any, *, n_steps: int) -> np.ndarray:
            [0.5, 2. , 0.5],
            [0.5, 1. , 1.5]])
     """
+    return visits_checked(as_graph(graph), n_steps=n_steps)
+
+
+def visits_checked(graph: sp.csr_array, *, n_steps: int) -> np.ndarray:
+    """Return the visits as `expected_visits` does, of a graph that `as_graph` returned."""
     n_steps = check_integer(n_steps, "n_steps", minimum=0)
-    step = transition_matrix(graph)
+    step = _steps(graph)
     start = np.eye(len(step))
     visits = start
     for _ in range(n_steps):

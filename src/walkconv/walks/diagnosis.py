@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from walkconv._adapters import as_graph
 from walkconv._checks import check_integer
 from walkconv.walks.reach import enough_steps
-from walkconv.walks.select import select_neighbors
+from walkconv.walks.select import select_checked
 from walkconv.walks.stationary import stationary_law
 from walkconv.walks.transition import sparse_transition
 
@@ -82,7 +82,7 @@ def diagnose(graph: Any, *, n_neighbors: int, max_steps: int = 5) -> Diagnosis:
     matrix = as_graph(graph)
     n_neighbors = check_integer(n_neighbors, "n_neighbors", minimum=1, maximum=matrix.shape[0])
     lengths = np.arange(1, check_integer(max_steps, "max_steps", minimum=1) + 1)
-    tables = [select_neighbors(matrix, n_neighbors=n_neighbors, n_steps=int(k)) for k in lengths]
+    tables = [select_checked(matrix, n_neighbors=n_neighbors, n_steps=int(k)) for k in lengths]
     return Diagnosis(
         n_steps=lengths,
         coverage=np.array([neighbors.coverage for neighbors in tables]),

@@ -4,7 +4,7 @@ A row of Q is ``Q^(k)_i = e_i + sum_j P_ij Q^(k-1)_j``. Most of the work are the
 with very many edges, and many rows have the same of them: ``sum over hubs of P_ij Q^(k-1)_j`` is
 walked once for all rows whose edges to hubs have the same proportions. Before the last step a hub
 gives any one node at most its chance times the largest ``P_jl``, so that step is not done there
-unless the bound is too weak (see `loops.walk_rows`). Neither changes the answer.
+unless the bound is too weak (see ``_native/graphs/walk_rows.h``). Neither changes the answer.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from walkconv._compiled import compiled
+from walkconv import _native
 from walkconv.walks.transition import Steps
 
 BUSY = 64
@@ -55,11 +55,6 @@ class Hubs:
         """
         return np.argsort(-self.group, kind="stable")
 
-    @property
-    def fields(self) -> tuple:
-        """What compiled code reads."""
-        return self.is_hub, self.group, self.is_busy, self.most_likely, self.from_busy
-
 
 def find_hubs(steps: Steps, n_steps: int) -> Hubs:
     """Return the hubs with which the walks from all nodes go along the fewest edges.
@@ -94,7 +89,8 @@ def set_apart(
     rows = steps.of(busy)
     most_likely[busy] = np.maximum.reduceat(rows.data, rows.indptr[:-1])
     columns = sp.csr_array(rows.T)
-    from_busy = columns.indptr, busy[columns.indices], columns.data
+    indptr = columns.indptr.astype(steps.indptr.dtype, copy=False)
+    from_busy = indptr, busy[columns.indices], columns.data
     return Hubs(is_hub, _groups(steps, is_hub, n_sharers), is_busy, most_likely, from_busy)
 
 
@@ -102,7 +98,7 @@ def _groups(steps: Steps, is_hub: np.ndarray, n_sharers: int) -> np.ndarray:
     """Return the group of each row (n_nodes,), from 1 on; 0 where fewer than `n_sharers` share."""
     group = np.zeros(len(is_hub), dtype=np.int64)
     if is_hub.any():
-        marks = _marks(*steps.fields, is_hub)
+        marks = _marks(steps, is_hub)
         meeting = np.flatnonzero(marks)
         _, kind, size = np.unique(marks[meeting], return_inverse=True, return_counts=True)
         group[meeting] = np.where(size[kind] >= n_sharers, kind + 1, 0)
@@ -142,30 +138,28 @@ def _fewest_edges(
 def _sums_ahead(steps: Steps, value: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
     """Return the sum of a value (n_nodes,) over the nodes that each of some rows has edges to."""
     rows = np.arange(len(value)) if rows is None else rows
-    return _sums(steps.indptr, steps.indices, value, rows)
-
-
-@compiled
-def _sums(indptr, indices, value, rows):
-    total = np.zeros(len(rows))
-    for place in range(len(rows)):
-        row = rows[place]
-        for edge in range(np.uint64(indptr[row]), np.uint64(indptr[row + 1])):
-            total[place] += value[np.uint64(indices[edge])]
+    total = np.empty(len(rows))
+    native = _native.library()
+    assert native is not None
+    native.walkconv_sums_ahead(
+        *steps.address,
+        _native.address(value, np.float64, steps.n_nodes),
+        *(_native.address(rows, np.int64, len(rows)), len(rows), total.ctypes.data),
+    )
     return total
 
 
-@compiled
-def _marks(indptr, indices, probability, is_hub):
+def _marks(steps: Steps, is_hub: np.ndarray) -> np.ndarray:
     """Return a number (n_nodes,) for each node that tells which hubs it meets, how often each."""
-    marks = np.zeros(len(is_hub), dtype=np.uint64)
-    for node in range(len(is_hub)):
-        first = 0.0
-        for edge in range(np.uint64(indptr[node]), np.uint64(indptr[node + 1])):
-            chance = probability[edge] if len(probability) > 0 else 1.0
-            if is_hub[np.uint64(indices[edge])] and chance > 0:
-                first = first if first > 0 else chance
-                share = np.uint64(1e9 * min(chance / first, 1e9))
-                mark = marks[node] ^ (np.uint64(indices[edge]) + (share << np.uint64(32)))
-                marks[node] = mark * np.uint64(0x9E3779B97F4A7C15) ^ (mark >> np.uint64(29))
+    marks = np.empty(steps.n_nodes, dtype=np.uint64)
+    native = _native.library()
+    assert native is not None
+    native.walkconv_mark_rows(
+        *steps.address,
+        None
+        if steps.is_even
+        else _native.address(steps.probability, np.float64, len(steps.indices)),
+        _native.address(is_hub, np.bool_, steps.n_nodes),
+        *(steps.n_nodes, marks.ctypes.data),
+    )
     return marks

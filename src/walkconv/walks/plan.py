@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -60,11 +61,6 @@ class Plan:
         # The workers of a cluster have neither the file nor the client.
         return {**self.__dict__, "finished": None, "client": None}
 
-    @property
-    def tie_fields(self) -> tuple[int, np.uint64, np.ndarray]:
-        """The tie rule as compiled code takes it."""
-        return self.tie_rule.kind, self.tie_rule.seed, self.tie_rule.places
-
     def empty(self, n_rows: int) -> tuple[np.ndarray, np.ndarray]:
         """Return index and visits, each (n_rows, n_neighbors), to be written."""
         shape = (n_rows, self.n_neighbors)
@@ -94,19 +90,21 @@ class Plan:
         if self.finished is not None:
             is_done = self.finished.read_into(index, visits)
             rows = rows[~is_done[rows]]
-        with tqdm(
-            total=n_nodes,
-            initial=n_nodes - len(rows),
-            disable=self.is_silent,
-            unit="node",
-            file=sys.stderr,
-        ) as bar:
+        with self._bar(n_nodes, n_nodes - len(rows)) as bar:
             for block in self._blocks_done(rows, work, most_rows, index, visits):
                 if self.finished is not None:
                     place = _as_slice(block)
                     self.finished.append(block, index[place], visits[place])
-                bar.update(len(block))
+                if bar is not None:
+                    bar.update(len(block))
         return index, visits
+
+    def _bar(self, n_nodes: int, n_done: int) -> AbstractContextManager[tqdm | None]:
+        # No bar object without a bar: its lock is shared with forked processes even where it is
+        # silent, and one that is killed while holding it blocks all the others.
+        if self.is_silent:
+            return nullcontext()
+        return tqdm(total=n_nodes, initial=n_done, unit="node", file=sys.stderr)
 
     def _blocks_done(
         self,

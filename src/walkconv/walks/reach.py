@@ -3,7 +3,7 @@
 import numpy as np
 import scipy.sparse as sp
 
-from walkconv._compiled import compiled
+from walkconv import _native
 
 NEARLY_ALL = 0.99
 
@@ -13,33 +13,37 @@ def enough_steps(graph: sp.csr_array, n_neighbors: int) -> int:
 
     That is `n_neighbors` nodes, itself included, or every node it can ever reach.
     """
-    n_steps = np.zeros(graph.shape[0], dtype=np.int64)
-    _search(graph.indptr, graph.indices, n_neighbors, n_steps)
+    n_steps = _steps_needed(graph, n_neighbors)
     return int(np.quantile(n_steps, NEARLY_ALL, method="inverted_cdf"))
 
 
-@compiled
-def _search(indptr, indices, n_neighbors, n_steps):
-    """Fill `n_steps` (n_nodes,); at most `n_neighbors` nodes are expanded for each node."""
-    last_search = np.full(len(n_steps), -1, dtype=np.int64)
-    queue = np.empty(n_neighbors, dtype=np.int64)
-    depth = np.empty(n_neighbors, dtype=np.int64)
-    for node in range(len(n_steps)):
-        queue[0] = node
-        depth[0] = 0
-        last_search[node] = node
-        n_found = 1
-        place = 0
-        while place < n_found < n_neighbors:
-            here = queue[place]
-            for edge in range(indptr[here], indptr[here + 1]):
-                there = indices[edge]
-                if last_search[there] != node:
-                    last_search[there] = node
-                    queue[n_found] = there
-                    depth[n_found] = depth[place] + 1
-                    n_found += 1
-                    if n_found == n_neighbors:
-                        break
-            place += 1
-        n_steps[node] = depth[n_found - 1]
+def _steps_needed(graph: sp.csr_array, n_neighbors: int) -> np.ndarray:
+    """Return how many steps each node needs (n_nodes,); the library searches the same way."""
+    native, n_nodes = _native.library(), graph.shape[0]
+    indptr, indices = graph.indptr, graph.indices
+    if native is None:
+        return np.array([_search(indptr, indices, n_neighbors, node) for node in range(n_nodes)])
+    n_steps = np.empty(n_nodes, dtype=np.int64)
+    _native.check(
+        native.walkconv_reach_rows(
+            int(indices.dtype == np.int64),
+            _native.address(indptr, indices.dtype, n_nodes + 1),
+            _native.address(indices, indices.dtype, len(indices)),
+            *(n_nodes, n_neighbors, 0, n_nodes, n_steps.ctypes.data),
+        )
+    )
+    return n_steps
+
+
+def _search(indptr: np.ndarray, indices: np.ndarray, n_neighbors: int, node: int) -> int:
+    """Return the depth at which a breadth-first search from a node meets the last it needs."""
+    depth_of = {node: 0}
+    queue = [node]
+    for here in queue:
+        for there in indices[indptr[here] : indptr[here + 1]].tolist():
+            if len(queue) == n_neighbors:
+                break
+            if there not in depth_of:
+                depth_of[there] = depth_of[here] + 1
+                queue.append(there)
+    return depth_of[queue[-1]]

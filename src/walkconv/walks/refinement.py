@@ -7,21 +7,22 @@ differ. Nodes that keep one colour look the same to any network on these visits,
 does not matter.
 """
 
-from typing import Any
-
 import numpy as np
+import scipy.sparse as sp
 
-from walkconv.walks.definition import expected_visits
-from walkconv.walks.loops import REACHED, TIE
+from walkconv.walks.definition import visits_checked
+from walkconv.walks.ranking import REACHED, TIE, mixed
 
 
-def refine_colors(graph: Any, colors: np.ndarray | None = None, *, n_steps: int) -> np.ndarray:
+def refine_colors(
+    graph: sp.csr_array, colors: np.ndarray | None = None, *, n_steps: int
+) -> np.ndarray:
     """Return a colour for every node that a renumbering of the nodes leaves as it is.
 
     Parameters
     ----------
     graph
-        Similarity (n_nodes, n_nodes) in any form `as_graph` takes; all pairs are looked at.
+        Similarity (n_nodes, n_nodes) as `as_graph` returns it; all pairs are looked at.
     colors : array of shape (n_nodes,) or (n_nodes, n_columns), optional
         What tells nodes apart to begin with, such as kinds of atoms. Its order is kept.
     n_steps : int
@@ -43,7 +44,7 @@ def refine_colors(graph: Any, colors: np.ndarray | None = None, *, n_steps: int)
     >>> refine_colors(path, [0, 0, 0, 0, 7], n_steps=1)
     array([2, 0, 1, 3, 4])
     """
-    visits = expected_visits(graph, n_steps=n_steps)
+    visits = visits_checked(graph, n_steps=n_steps)
     n_nodes = len(visits)
     source, target = np.nonzero(visits >= REACHED)
     starts = np.searchsorted(source, np.arange(n_nodes))
@@ -51,7 +52,9 @@ def refine_colors(graph: Any, colors: np.ndarray | None = None, *, n_steps: int)
     start = np.zeros((n_nodes, 1)) if colors is None else np.reshape(colors, (n_nodes, -1))
     found = np.unique(start, axis=0, return_inverse=True)[1].reshape(-1)
     while True:
-        seen = _mixed(
+        # A sum of well mixed bits does not depend on the order of the nodes, and two different sets
+        # share it with a chance of about 2^-64.
+        seen = mixed(
             amount.astype(np.uint64) * np.uint64(n_nodes) + found[target].astype(np.uint64)
         )
         look = np.add.reduceat(seen, starts)
@@ -75,15 +78,3 @@ def _tied(values: np.ndarray) -> np.ndarray:
     tie = np.empty(len(values), dtype=np.int64)
     tie[order] = np.concatenate([[0], np.cumsum(is_new)])
     return tie
-
-
-def _mixed(numbers: np.ndarray) -> np.ndarray:
-    """Return 64 well mixed bits for each number, so that a sum of them stands for the set.
-
-    The sum does not depend on the order of the nodes. Two different sets share a sum with a chance
-    of about 2^-64.
-    """
-    mixed = numbers + np.uint64(0x9E3779B97F4A7C15)
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
-    return mixed ^ (mixed >> np.uint64(31))

@@ -2,6 +2,8 @@
 
 import os
 import sys
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -91,15 +93,15 @@ def select_neighbors(
     checkpoint : path, optional
         A file that finished rows are added to. A call with the same graph and settings does only
         the rows that it lacks, so a call that was killed is continued; the file of another graph
-        or of other settings is refused.
+        or of other settings is refused, and so is one that another call is using.
     verbose : int, default 0
         Whether to show a bar; never where the standard error is not a terminal.
     client : dask.distributed.Client, optional
         Its workers walk in place of the threads (extra ``walkconv[dask]``). The graph is sent to
         each of them once (those of a LocalCluster map a file in the folder for temporary files),
         and blocks of rows are the tasks; when workers die their rows are done again. Index and sign
-        are the same; so are visits, bit for bit with the sparse engine, given the same kind of
-        processor and the same versions of numba, up to rounding with the others.
+        are the same; so are visits, bit for bit with the sparse engine, given the same
+        library, up to rounding with the others.
 
     Returns
     -------
@@ -127,8 +129,47 @@ def select_neighbors(
            [ 2, -1,  0],
            [ 3,  1, -1]])
     """
-    matrix = as_graph(graph)
-    n_nodes = matrix.shape[0]
+    return select_checked(
+        as_graph(graph),
+        n_neighbors=n_neighbors,
+        n_steps=n_steps,
+        order=order,
+        positions=positions,
+        period=period,
+        ties=ties,
+        random_state=random_state,
+        method=method,
+        block_size=block_size,
+        n_threads=n_threads,
+        checkpoint=checkpoint,
+        verbose=verbose,
+        client=client,
+    )
+
+
+def select_checked(
+    graph: sp.csr_array,
+    *,
+    n_neighbors: int,
+    n_steps: int | Literal["auto"] = 1,
+    order: Literal["visits", "direction"] = "visits",
+    positions: Any = None,
+    period: Any = None,
+    ties: Any = "index",
+    random_state: Any = None,
+    method: Literal["auto", "dense", "blocked", "sparse"] = "auto",
+    block_size: int | None = None,
+    n_threads: int | None = None,
+    checkpoint: str | os.PathLike | None = None,
+    verbose: int = 0,
+    client: Any = None,
+) -> Neighbors:
+    """Return the neighbours as `select_neighbors` does, of a graph that `as_graph` returned.
+
+    Such a graph is square CSR, float64 and finite, with sorted indices and no duplicates. It is
+    neither checked nor copied again.
+    """
+    n_nodes = graph.shape[0]
     n_neighbors = check_integer(n_neighbors, "n_neighbors", minimum=1)
     check_option(order, "order", ["visits", "direction"])
     if n_neighbors > n_nodes and order == "visits":
@@ -139,12 +180,12 @@ def select_neighbors(
     places = None
     if order == "direction":
         places = check_places(positions, period, n_nodes)
-    else:
+    elif positions is not None or period is not None:
         refuse_places(positions, period)
     if isinstance(n_steps, str):
         check_option(n_steps, "n_steps", ["auto"])
         n_reached = n_neighbors if places is None else REACHED_PER_SLOT * n_neighbors
-        n_steps = enough_steps(matrix, min(n_nodes, n_reached))
+        n_steps = enough_steps(graph, min(n_nodes, n_reached))
     n_steps = check_integer(n_steps, "n_steps", minimum=0)
     n_ranked = n_neighbors
     if places is not None:  # of k + 1 visits at least one is to the node itself: at most k lead
@@ -163,26 +204,26 @@ def select_neighbors(
         n_threads = available_threads()
     rule = tie_rule(ties, random_state, n_nodes)
     n_threads = check_integer(n_threads, "n_threads", minimum=1)
-    finished = None
+    kept: AbstractContextManager[BlockFile | None] = nullcontext()
     if checkpoint is not None:
         if isinstance(ties, str) and ties == "random" and random_state is None:
             raise ValueError("A checkpoint with ties='random' needs a random_state: pass a number.")
-        finished = BlockFile(checkpoint, identify(matrix, n_ranked, n_steps, rule))
+        kept = BlockFile.open(checkpoint, identify(graph, n_ranked, n_steps, rule))
     plan = Plan(
         n_neighbors=n_ranked,
         n_steps=n_steps,
         tie_rule=rule,
         block_size=block_size,
         n_threads=n_threads,
-        finished=finished,
         is_silent=not verbose or not sys.stderr.isatty(),
         client=client,
     )
-    engine = ENGINES[_fastest(matrix, plan.n_steps) if method == "auto" else method]
-    index, visits = engine(matrix, plan)
+    engine = ENGINES[_fastest(graph, plan.n_steps) if method == "auto" else method]
+    with kept as finished:
+        index, visits = engine(graph, replace(plan, finished=finished))
     if places is not None:
         index, visits = oriented(index, visits, places, n_neighbors, plan)
-    return Neighbors(index, visits, _signs(matrix, index), plan.n_steps)
+    return Neighbors(index, visits, _signs(graph, index), plan.n_steps)
 
 
 def _fastest(graph: sp.csr_array, n_steps: int) -> str:

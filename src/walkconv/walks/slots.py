@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from walkconv import _native
 from walkconv._checks import as_array, as_real, check_finite, check_integer, check_positions
+from walkconv.walks.assignment import local_spacing, orient_row
 from walkconv.walks.plan import Plan
-from walkconv.walks.slot_loops import local_spacing, orient_rows
 
 CANDIDATES_PER_SLOT = 8
 """So many of the most visited nodes are considered: some directions are visited more than others.
@@ -123,22 +124,88 @@ def oriented(
     """
     n_nodes, n_dims = places.positions.shape
     offsets = slot_offsets(n_neighbors, n_dims=n_dims).astype(np.float64)
-    spacing = local_spacing(candidates, places.positions, places.period)
+    spacing = _spacing(candidates, places)
     index = np.empty((n_nodes, n_neighbors), dtype=np.int64)
     slot_visits = np.empty((n_nodes, n_neighbors))
-    plan.for_each_block(
-        n_nodes,
-        lambda start, stop: orient_rows(
-            start,
-            candidates[start:stop],
-            visits[start:stop],
-            places.positions,
-            places.period,
-            spacing[start:stop],
-            offsets,
-            REACH,
-            index[start:stop],
-            slot_visits[start:stop],
-        ),
-    )
+    orient = _orient_rows if _native.library() is None else _orient_rows_natively
+
+    def work(start: int, stop: int) -> None:
+        rows = slice(start, stop)
+        found = index[rows], slot_visits[rows]
+        orient(start, candidates[rows], visits[rows], spacing[rows], places, offsets, found)
+
+    plan.for_each_block(n_nodes, work)
     return index, slot_visits
+
+
+def _spacing(candidates: np.ndarray, places: Places) -> np.ndarray:
+    native, (n_nodes, n_dims) = _native.library(), places.positions.shape
+    if native is None:
+        return local_spacing(candidates, places.positions, places.period)
+    own, spacing = np.empty(n_nodes), np.empty(n_nodes)
+    _native.check(
+        native.walkconv_local_spacing(
+            _native.address(candidates, np.int64, n_nodes, candidates.shape[1]),
+            *(n_nodes, candidates.shape[1], *_addresses(places), n_dims),
+            *(own.ctypes.data, spacing.ctypes.data),
+        )
+    )
+    return spacing
+
+
+def _orient_rows(
+    start: int,
+    candidates: np.ndarray,
+    visits: np.ndarray,
+    spacing: np.ndarray,
+    places: Places,
+    offsets: np.ndarray,
+    found: tuple[np.ndarray, np.ndarray],
+) -> None:
+    """Fill the slots `found`, index and visits, of the nodes start, start + 1, ..., in order."""
+    index, slot_visits = found
+    for row, others in enumerate(candidates):
+        held = orient_row(
+            *(start + row, others, places.positions, places.period),
+            *(spacing[row], offsets, REACH),
+        )
+        index[row] = np.where(held >= 0, others[held], -1)
+        slot_visits[row] = np.where(held >= 0, visits[row, held], 0.0)
+        index[row, 0] = start + row
+        slot_visits[row, 0] = visits[row][others == start + row].sum()
+
+
+def _orient_rows_natively(
+    start: int,
+    candidates: np.ndarray,
+    visits: np.ndarray,
+    spacing: np.ndarray,
+    places: Places,
+    offsets: np.ndarray,
+    found: tuple[np.ndarray, np.ndarray],
+) -> None:
+    """Do the same in the library."""
+    index, slot_visits = found
+    native, (n_rows, n_candidates) = _native.library(), candidates.shape
+    n_slots, n_dims = offsets.shape
+    assert native is not None
+    _native.check(
+        native.walkconv_orient_rows(
+            *(start, n_rows),
+            _native.address(candidates, np.int64, n_rows, n_candidates),
+            _native.address(visits, np.float64, n_rows, n_candidates),
+            *(n_candidates, *_addresses(places), n_dims),
+            _native.address(spacing, np.float64, n_rows),
+            *(_native.address(offsets, np.float64, n_slots, n_dims), n_slots, REACH),
+            _native.address(index, np.int64, n_rows, n_slots),
+            _native.address(slot_visits, np.float64, n_rows, n_slots),
+        )
+    )
+
+
+def _addresses(places: Places) -> tuple[int, int]:
+    n_nodes, n_dims = places.positions.shape
+    return (
+        _native.address(places.positions, np.float64, n_nodes, n_dims),
+        _native.address(places.period, np.float64, n_dims),
+    )

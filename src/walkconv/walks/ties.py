@@ -1,4 +1,4 @@
-"""The rules by which tied nodes are ordered; `loops.py` applies them."""
+"""The rules by which tied nodes are ordered; `ranking.py` applies them."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -7,7 +7,8 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from walkconv._checks import check_positions, describe
-from walkconv.walks.loops import BY_CHANCE, BY_DISPLACEMENT, BY_INDEX
+
+BY_INDEX, BY_CHANCE, BY_DISPLACEMENT = 0, 1, 2
 
 
 @dataclass(frozen=True)

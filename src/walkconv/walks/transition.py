@@ -1,11 +1,14 @@
-"""The transition matrix for the engines: CSR in, CSR out, or what the compiled loops read."""
+"""The transition matrix for the engines: CSR in, CSR out, or the steps along the edges."""
 
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
 
-from walkconv._compiled import compiled
+from walkconv import _native
+
+AT_ONCE = 2**16
+"""Weights that are compared at once: they stay in the cache."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,9 +40,19 @@ class Steps:
         return len(self.probability) == 0
 
     @property
-    def fields(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """What compiled code reads."""
-        return self.indptr, self.indices, self.probability
+    def address(self) -> tuple[int, int, int]:
+        """Whether indices have 64 bits, and where `indptr` and `indices` begin."""
+        places = self.indices.dtype
+        indptr = _native.address(self.indptr, places, self.n_nodes + 1)
+        indices = _native.address(self.indices, places, len(self.indices))
+        return int(places == np.int64), indptr, indices
+
+    @property
+    def chance_address(self) -> int | None:
+        """Where the probabilities begin; None where there are none."""
+        if self.is_even:
+            return None
+        return _native.address(self.probability, np.float64, len(self.indices))
 
     @property
     def matrix(self) -> sp.csr_array:
@@ -68,52 +81,43 @@ def sparse_transition(graph: sp.csr_array) -> sp.csr_array:
 
 def steps_along(graph: sp.csr_array) -> Steps:
     """Return the steps along the edges of a graph."""
-    is_empty = np.diff(graph.indptr) == 0
-    indptr, indices = graph.indptr, graph.indices
+    indptr, indices, weight = graph.indptr, graph.indices, graph.data
+    is_empty = np.diff(indptr) == 0
     if is_empty.any():
+        places = sp.get_index_dtype(maxval=max(len(indices) + int(is_empty.sum()), len(is_empty)))
+        empty = np.flatnonzero(is_empty)
+        indices = np.insert(indices.astype(places, copy=False), graph.indptr[empty], empty)
+        weight = np.insert(weight, graph.indptr[empty], 1.0)
         indptr = indptr.astype(np.int64)
         indptr[1:] += np.cumsum(is_empty)
-        places = sp.get_index_dtype(maxval=max(int(indptr[-1]), len(is_empty)))
         indptr = indptr.astype(places)
-        indices = np.empty(indptr[-1], dtype=places)
-        _fill_indices(graph.indptr, graph.indices, indptr, indices)
-    probability = np.empty(0)
-    if not _are_equal(graph.data):
-        probability = np.empty(indptr[-1])
-        _fill_probability(graph.indptr, graph.data, indptr, probability)
-    return Steps(indptr, indices, probability)
+    is_even = _are_equal(graph.data)
+    return Steps(indptr, indices, np.empty(0) if is_even else _chances(indptr, weight))
 
 
 def _even(n_edges: np.ndarray) -> np.ndarray:
     return np.repeat(1.0 / n_edges, n_edges)
 
 
-@compiled
-def _are_equal(weight):
+def _are_equal(weight: np.ndarray) -> bool:
     """Tell whether all weights are equal but for their sign."""
-    n_equal = 0
-    while n_equal < len(weight) and abs(weight[n_equal]) == abs(weight[0]):
-        n_equal += 1
-    return n_equal == len(weight)
+    parts = (weight[start : start + AT_ONCE] for start in range(0, len(weight), AT_ONCE))
+    return all((np.abs(part) == abs(weight[0])).all() for part in parts)
 
 
-@compiled
-def _fill_indices(old_indptr, old_indices, indptr, indices):
-    """Copy the indices row by row; an empty row gets its own."""
-    for row in range(len(indptr) - 1):
-        first, n_edges = old_indptr[row], old_indptr[row + 1] - old_indptr[row]
-        indices[indptr[row]] = row
-        for edge in range(n_edges):
-            indices[indptr[row] + edge] = old_indices[first + edge]
-
-
-@compiled
-def _fill_probability(old_indptr, weight, indptr, probability):
-    """Divide the weights of every row by their sum; an empty row gets 1."""
-    for row in range(len(indptr) - 1):
-        total = 0.0
-        for edge in range(old_indptr[row], old_indptr[row + 1]):
-            total += abs(weight[edge])
-        probability[indptr[row]] = 1.0
-        for edge in range(old_indptr[row + 1] - old_indptr[row]):
-            probability[indptr[row] + edge] = abs(weight[old_indptr[row] + edge]) / total
+def _chances(indptr: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Return the absolute weights (n_edges,), divided by their sum in each row."""
+    native, n_nodes = _native.library(), len(indptr) - 1
+    if native is None:
+        chance = np.abs(weight)
+        return chance / np.repeat(np.add.reduceat(chance, indptr[:-1]), np.diff(indptr))
+    chance = np.empty(len(weight))
+    native.walkconv_make_chances(
+        *(
+            int(indptr.dtype == np.int64),
+            _native.address(indptr, indptr.dtype, n_nodes + 1),
+            n_nodes,
+        ),
+        *(_native.address(weight, np.float64, len(weight)), chance.ctypes.data),
+    )
+    return chance

@@ -1,11 +1,8 @@
 """The convolution as an operator of torch: dispatch, autograd, vmap and compile around an engine.
 
-It is registered with `torch.library.Library` and an `autograd.Function` rather than as a
-`custom_op`, whose wrappers cost as much time as a small convolution. Plain calls go past torch's
-dispatcher, which costs half as much.
+It is registered with `torch.library.Library` rather than as a `custom_op`, whose wrappers cost as
+much time as a small convolution. Plain calls go past torch's dispatcher, which costs half as much.
 """
-
-from collections.abc import Callable
 
 import torch
 from torch import Tensor
@@ -13,7 +10,8 @@ from torch import Tensor
 from walkconv.conv.definition import define_graph_conv
 from walkconv.conv.engines import engine_for
 from walkconv.conv.one_by_one import one_by_one
-from walkconv.conv.plain import is_plain
+from walkconv.conv.plain import is_plain, may_be_transformed
+from walkconv.conv.raw_arguments import check_raw
 
 _LIBRARY = torch.library.Library("walkconv", "FRAGMENT")
 _TABLES = "Tensor x, Tensor index, Tensor weight"
@@ -35,10 +33,16 @@ def convolve(
 ) -> Tensor:
     """Return ``out`` (M, N, c_out) for checked arguments and one axis of samples."""
     if is_plain(x, index, weight, bias, scale):
-        return _record(x, index, weight, bias, scale, _forward)
-    if torch._C._are_functorch_transforms_active() and not torch.compiler.is_compiling():
+        if torch.is_grad_enabled() and _needs_grad(x, weight, bias):
+            return _Recorded.apply(x, index, weight, bias, scale)
+        return _forward(x, index, weight, bias, scale)
+    if may_be_transformed():
         return _Transformed.apply(x, index, weight, bias, scale)
     return _dispatch_forward(x, index, weight, bias, scale)
+
+
+def _needs_grad(x: Tensor, weight: Tensor, bias: Tensor | None) -> bool:
+    return x.requires_grad or weight.requires_grad or (bias is not None and bias.requires_grad)
 
 
 def _check_range(index: Tensor, n_in: int) -> None:
@@ -59,7 +63,7 @@ def _is_empty(x: Tensor, index: Tensor, weight: Tensor) -> bool:
 def _forward(
     x: Tensor, index: Tensor, weight: Tensor, bias: Tensor | None, scale: Tensor | None
 ) -> Tensor:
-    # The range is looked at here and not at the door: only here are there values under compile.
+    # The range is checked here and not on input: under torch.compile only this code sees values.
     _check_range(index, x.shape[1])
     if _is_empty(x, index, weight):
         out = x.new_zeros(x.shape[0], index.shape[-2], weight.shape[2])
@@ -84,22 +88,37 @@ def _backward(
     return engine_for(x).backward(grad.contiguous(), x.contiguous(), index, weight, scale, *wanted)
 
 
-_LIBRARY.impl("graph_conv", _forward, "CompositeExplicitAutograd")
-_LIBRARY.impl("graph_conv_backward", _backward, "CompositeExplicitAutograd")
+def _raw_forward(
+    x: Tensor, index: Tensor, weight: Tensor, bias: Tensor | None, scale: Tensor | None
+) -> Tensor:
+    check_raw(x, index, weight, bias, scale)
+    return _forward(x, index, weight, bias, scale)
+
+
+def _raw_backward(
+    grad: Tensor, x: Tensor, index: Tensor, weight: Tensor, scale: Tensor | None, *wanted: bool
+) -> tuple[Tensor, Tensor, Tensor]:
+    check_raw(x, index, weight, None, scale, grad)
+    _check_range(index, x.shape[1])
+    return _backward(grad, x, index, weight, scale, *wanted)
+
+
+_LIBRARY.impl("graph_conv", _raw_forward, "CompositeExplicitAutograd")
+_LIBRARY.impl("graph_conv_backward", _raw_backward, "CompositeExplicitAutograd")
 
 
 class _Recorded(torch.autograd.Function):
-    """The convolution, recorded for its gradient."""
+    """A plain call, recorded for its gradient."""
 
     @staticmethod
-    def forward(ctx, x, index, weight, bias, scale, compute):
+    def forward(ctx, x, index, weight, bias, scale):
         ctx.save_for_backward(x, index, weight, scale)
-        return compute(x, index, weight, bias, scale)
+        return _forward(x, index, weight, bias, scale)
 
     @staticmethod
     def backward(ctx, *grads):  # pyright: ignore[reportIncompatibleMethodOverride]
         x, index, weight, scale = ctx.saved_tensors
-        wants_x, _, wants_weight, wants_bias, *_ = ctx.needs_input_grad
+        wants_x, _, wants_weight, wants_bias, _ = ctx.needs_input_grad
         wanted = wants_x, wants_weight, wants_bias
         if torch.is_grad_enabled():  # for derivatives of a higher order
             differentiate = _differentiate_recorded
@@ -111,7 +130,7 @@ class _Recorded(torch.autograd.Function):
         grad_x, grad_weight, grad_bias = (
             g if is_wanted else None for g, is_wanted in zip(found, wanted, strict=True)
         )
-        return (grad_x, None, grad_weight, grad_bias, None, None)[: len(ctx.needs_input_grad)]
+        return grad_x, None, grad_weight, grad_bias, None
 
 
 class _Transformed(torch.autograd.Function):
@@ -141,28 +160,12 @@ def _differentiate_recorded(
     return grad_x, grad_weight, grad.sum((0, 1))
 
 
-def _below_autograd(*arguments: Tensor | None) -> Tensor:
-    with torch._C._AutoDispatchBelowAutograd():
-        return _dispatch_forward(*arguments)
-
-
-def _record(
-    x: Tensor,
-    index: Tensor,
-    weight: Tensor,
-    bias: Tensor | None,
-    scale: Tensor | None,
-    compute: Callable[..., Tensor] = _below_autograd,
-) -> Tensor:
-    needs_grad = (
-        x.requires_grad or weight.requires_grad or (bias is not None and bias.requires_grad)
-    )
-    if needs_grad and torch.is_grad_enabled():
-        return _Recorded.apply(x, index, weight, bias, scale, compute)
-    return compute(x, index, weight, bias, scale)
-
-
-_LIBRARY.impl("graph_conv", _record, "Autograd")
+torch.library.register_autograd(
+    "walkconv::graph_conv",
+    _Recorded.backward,
+    setup_context=_Transformed.setup_context,
+    lib=_LIBRARY,
+)
 
 
 @torch.library.register_fake("walkconv::graph_conv", lib=_LIBRARY)

@@ -1,4 +1,4 @@
-"""The convolution as users call it: checks and shapes at the door, then the operator."""
+"""The convolution as users call it: checks and shapes on input, then the operator."""
 
 import math
 from typing import Any
@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.autograd import forward_ad
 
 from walkconv._checks import describe
-from walkconv.conv.operator import convolve
+from walkconv.conv.torch_op import convolve
 
 
 def graph_conv(
@@ -79,22 +79,27 @@ def _check_tensors(x: Any, weight: Any, bias: Any) -> None:
         if tensor is None and name == "bias":
             continue
         if not isinstance(tensor, Tensor) or not tensor.dtype.is_floating_point:
-            came = tensor.dtype if isinstance(tensor, Tensor) else describe(tensor)
-            raise TypeError(f"{name} must be a floating-point tensor; got {came}.")
+            given = tensor.dtype if isinstance(tensor, Tensor) else describe(tensor)
+            raise TypeError(f"{name} must be a floating-point tensor; got {given}.")
         if tensor.layout != torch.strided:
             raise TypeError(f"{name} must be a dense tensor; got one of {tensor.layout}.")
-        if forward_ad._current_level >= 0 and forward_ad.unpack_dual(tensor).tangent is not None:
+        if _may_be_dual() and forward_ad.unpack_dual(tensor).tangent is not None:
             raise NotImplementedError(
                 "graph_conv has no forward-mode derivative. Use reverse mode: autograd, backward()."
             )
+
+
+def _may_be_dual() -> bool:
+    """Tell whether forward mode is on: unpacking takes microseconds, a private name far less."""
+    return getattr(forward_ad, "_current_level", 0) >= 0
 
 
 def _as_tables(x: Tensor, index: Any, scale: Any) -> tuple[Tensor, Tensor | None]:
     if isinstance(index, np.ndarray) and index.dtype.kind in "iu":
         index = torch.tensor(index.astype(np.int64))
     if not isinstance(index, Tensor) or index.dtype not in (torch.int64, torch.int32):
-        came = index.dtype if isinstance(index, Tensor) else describe(index)
-        raise TypeError(f"index must hold integers (int64 or int32); got {came}.")
+        given = index.dtype if isinstance(index, Tensor) else describe(index)
+        raise TypeError(f"index must hold integers (int64 or int32); got {given}.")
     index = index.to(device=x.device, dtype=torch.int64)
     if isinstance(scale, np.ndarray) and scale.dtype.kind in "biuf":
         scale = torch.tensor(scale.astype(np.float64))

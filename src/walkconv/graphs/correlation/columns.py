@@ -1,4 +1,4 @@
-"""A block of columns of a table, read as standardised rows, some at a time."""
+"""A block of columns of a table, standardised a few rows at a time."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,54 +9,58 @@ import numpy as np
 import scipy.sparse as sp
 
 CHUNK_BYTES = 2**24
-"""Of the rows that are dense and in double precision at once."""
+"""Most bytes of a block that are dense and in double precision at once."""
 ROUNDING = 1e-12
-"""Correlations below this are what rounding leaves of zero: no edge."""
+"""Smaller correlations are rounding errors of zero: no edge."""
 
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """What standardises columns; every array has shape (n_columns,).
+    """The numbers that standardise columns; every array has shape (n_columns,).
 
-    The mean is subtracted in two parts, what rounding left of it after the first: so nothing
-    cancels however far from zero a column lies. Halving until the largest value is below 1 is
-    exact and keeps squares from overflowing.
+    The mean is subtracted in two parts: the second is the rounding error of the first. So nothing
+    cancels, however far from zero a column lies. `factor` halves a column until its largest value
+    is below 1. This is exact and keeps squares from overflowing. Missing values (NaN) do not count.
 
     Attributes
     ----------
     is_constant : ndarray of bool
+        Also True for a column without any value.
+    n_present : ndarray of int
+        Number of values that are not missing.
     factor : ndarray
-        A power of two, multiplied first.
+        A power of two. Multiplied first.
     mean, rest : ndarray
         Subtracted next, one after the other.
     length : ndarray
-        What is divided by; infinite for constant columns.
+        The divisor; infinite for constant columns.
     """
 
     is_constant: np.ndarray
+    n_present: np.ndarray
     factor: np.ndarray
     mean: np.ndarray
     rest: np.ndarray
     length: np.ndarray
 
     def of(self, chosen: np.ndarray) -> "Moments":
-        """Return those of some of the columns."""
+        """Return the moments of some of the columns."""
         return Moments(*(values[chosen] for values in vars(self).values()))
 
 
 class Columns:
-    """Some columns of a table; only a few of their rows are dense at any time.
+    """Some columns of a table. Only a few of their rows are dense at any time.
 
     Parameters
     ----------
     table : array-like or csc_array of shape (n_samples, n_nodes)
-        An array, or anything that is sliced like one.
+        An array, or anything that is sliced like one. NaN is a missing value.
     start, stop : int
-        The first column, and the first after the last.
+        The first column, and the one after the last.
     chosen : ndarray of int, optional
-        Some of these columns, counted from `start`; by default all.
+        Some of these columns, counted from `start`. All by default.
     moments : Moments, optional
-        Where they are known; else the columns are read for them.
+        If they are known. Otherwise the columns are read to measure them.
 
     Attributes
     ----------
@@ -64,7 +68,7 @@ class Columns:
     columns : ndarray of shape (n_columns,), int64
         Their numbers in the table.
     rows_at_once : int
-        Rows to ask for, so that they fit into `CHUNK_BYTES`.
+        Number of rows that fit into `CHUNK_BYTES`.
     """
 
     def __init__(
@@ -80,45 +84,63 @@ class Columns:
         self.n_rows, self.n_columns = table.shape[0], len(self.columns)
         self.rows_at_once = max(1, CHUNK_BYTES // (8 * self.n_columns))
         self.moments = self._measure() if moments is None else moments
+        self.has_missing = bool((self.moments.n_present < self.n_rows).any())
 
     def __reduce__(self) -> tuple:
         return Columns, (self.table, self.start, self.stop, self.chosen, self.moments)
 
     def standardised(self, start: int, stop: int) -> np.ndarray:
-        """Return rows start to stop: centred, each column of length 1, constant ones all zero."""
+        """Return rows start to stop: centred, each column of length 1, constant columns all zero.
+
+        A missing value is zero too: it counts as the mean of its column.
+        """
         rows = self._dense(start, stop) * self.moments.factor
         rows -= self.moments.mean
         rows -= self.moments.rest
         rows /= self.moments.length
-        return rows
+        return _zero_where_missing(rows) if self.has_missing else rows
 
     @property
     def is_lazy(self) -> bool:
-        """Whether someone else reads the table for us: libraries that may not like threads."""
+        """Whether another library reads the table, which may not be safe in several threads."""
         return not (isinstance(self.table, np.ndarray) or sp.issparse(self.table))
 
     def some(self, chosen: np.ndarray) -> "Columns":
-        """Return some of these columns, counted from the first."""
+        """Return some of these columns, counted from the first of them."""
         return Columns(self.table, self.start, self.stop, chosen, self.moments.of(chosen))
 
     def _measure(self) -> Moments:
-        bounds = [(chunk.min(axis=0), chunk.max(axis=0)) for chunk in self._chunks()]
-        lowest = np.min([low for low, _ in bounds], axis=0)
-        highest = np.max([high for _, high in bounds], axis=0)
+        lowest, highest = self._bounds(np.minimum, np.maximum)
+        n_present = np.full(self.n_columns, self.n_rows)
+        # NaN passes through min and max. Only then is another reading needed, to count the NaN.
+        has_missing = np.isnan(lowest).any()
+        if has_missing:
+            lowest, highest = self._bounds(np.fmin, np.fmax)
+            n_present -= sum(np.isnan(chunk).sum(axis=0) for chunk in self._chunks())
+            # A column without values has no bounds. It is measured as if it were all zero.
+            lowest, highest = (np.where(n_present, bound, 0.0) for bound in (lowest, highest))
         if not (np.isfinite(lowest) & np.isfinite(highest)).all():
-            raise ValueError("X must hold finite numbers; got NaN or infinity.")
+            raise ValueError("X must hold finite numbers or NaN; got infinity. Replace it first.")
         is_constant = lowest == highest
         _, exponent = np.frexp(np.maximum(-lowest, highest))
         factor = np.ldexp(1.0, np.minimum(-exponent, 1023))
-        mean = sum((chunk * factor).sum(axis=0) for chunk in self._chunks()) / self.n_rows
+        n_values = np.maximum(n_present, 1)
+        present = _zero_where_missing if has_missing else _unchanged
+        mean = sum(present(chunk * factor).sum(axis=0) for chunk in self._chunks()) / n_values
         total, squares = np.zeros(self.n_columns), np.zeros(self.n_columns)
         for chunk in self._chunks():
-            chunk = chunk * factor - mean
+            chunk = present(chunk * factor - mean)
             total += chunk.sum(axis=0)
             squares += np.einsum("ij,ij->j", chunk, chunk)
-        rest = total / self.n_rows
-        length = np.sqrt(squares - total * rest)
-        return Moments(is_constant, factor, mean, rest, np.where(is_constant, np.inf, length))
+        rest = total / n_values
+        length = np.where(is_constant, np.inf, np.sqrt(squares - total * rest))
+        return Moments(is_constant, n_present, factor, mean, rest, length)
+
+    def _bounds(self, least: np.ufunc, most: np.ufunc) -> tuple[np.ndarray, np.ndarray]:
+        """Return the lowest and the highest value of each column in one reading."""
+        bounds = [(least.reduce(chunk), most.reduce(chunk)) for chunk in self._chunks()]
+        lowest, highest = zip(*bounds, strict=True)
+        return least.reduce(lowest), most.reduce(highest)
 
     def _dense(self, start: int, stop: int) -> np.ndarray:
         if sp.issparse(self.table):
@@ -136,8 +158,18 @@ class Columns:
             yield self._dense(start, start + self.rows_at_once)
 
 
+def _zero_where_missing(values: np.ndarray) -> np.ndarray:
+    """Set NaN to zero, in place."""
+    values[np.isnan(values)] = 0.0
+    return values
+
+
+def _unchanged(values: np.ndarray) -> np.ndarray:
+    return values
+
+
 def correlations(here: Columns, there: Columns) -> np.ndarray:
-    """Return the correlations (n_here, n_there) of columns; 0 for a column with itself."""
+    """Return the correlations (n_here, n_there) of two blocks; 0 for a column with itself."""
     tile = np.zeros((here.n_columns, there.n_columns))
     rows_at_once = min(here.rows_at_once, there.rows_at_once)
     for start in range(0, here.n_rows, rows_at_once):
@@ -149,6 +181,6 @@ def correlations(here: Columns, there: Columns) -> np.ndarray:
 
 
 def without_rounding(correlation: np.ndarray) -> np.ndarray:
-    """Set to 0 what rounding leaves of it, and let nothing exceed 1; in place."""
+    """Set rounding errors of zero to zero and clip to [-1, 1], in place."""
     correlation[np.abs(correlation) < ROUNDING] = 0.0
     return np.clip(correlation, -1.0, 1.0, out=correlation)
