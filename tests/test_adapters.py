@@ -74,10 +74,103 @@ def test_edge_pairs_with_and_without_weights():
     np.testing.assert_array_equal(unweighted, MATRIX != 0)
 
 
-def test_pyg_edge_attributes_are_no_weights_and_nodes_are_counted_if_not_told():
-    data = SimpleNamespace(edge_index=EDGES, edge_attr=np.zeros((4, 1)))
+def test_nodes_of_pyg_data_are_counted_if_not_told():
+    data = SimpleNamespace(edge_index=EDGES)
     np.testing.assert_array_equal(as_graph(data).toarray(), MATRIX[:3, :3] != 0)
     assert as_graph(data, n_nodes=7).shape == (7, 7)
+
+
+@pytest.mark.parametrize("name", ["edge_weight", "weight", "edge_attr"])
+@pytest.mark.parametrize("shape", [(4,), (4, 1)])
+def test_one_number_for_each_edge_of_pyg_data_is_its_weight(name, shape):
+    weights = {name: torch.tensor(WEIGHT).reshape(shape)}
+    data = SimpleNamespace(edge_index=torch.tensor(EDGES), num_nodes=4, **weights)
+    np.testing.assert_array_equal(as_graph(data).toarray(), MATRIX)
+
+
+def test_edge_weight_of_pyg_data_comes_before_the_others():
+    others = {"weight": 7.0, "edge_attr": np.ones((4, 3))}  # 7: the weight of a sample
+    data = SimpleNamespace(edge_index=EDGES, edge_weight=WEIGHT, **others)
+    np.testing.assert_array_equal(as_graph(data, n_nodes=4).toarray(), MATRIX)
+    data = SimpleNamespace(edge_index=EDGES, weight=7.0, edge_attr=WEIGHT)
+    np.testing.assert_array_equal(as_graph(data, n_nodes=4).toarray(), MATRIX)
+
+
+@pytest.mark.parametrize(
+    ("edge_attr", "found"),
+    [(np.ones((4, 3)), r"shape \(4, 3\)"), (np.array([0, 1, 2, 1]), "zeros")],
+)
+def test_edge_attributes_that_are_no_weights_are_ignored_with_a_warning(edge_attr, found):
+    data = SimpleNamespace(edge_index=EDGES, edge_attr=edge_attr)
+    with pytest.warns(UserWarning, match=f"edge_attr is ignored.*{found}.*edge_weight") as caught:
+        graph = as_graph(data, n_nodes=4)
+    assert caught[0].filename == __file__
+    np.testing.assert_array_equal(graph.toarray(), MATRIX != 0)
+
+
+SYMMETRIC = np.array([[0, 2.0, 0, 0], [2, 0, -3, 0], [0, -3, 1, 0], [0, 0, 0, 0]])
+EDGE_FRAME = {"source": ["b", "b", "c"], "target": ["a", "c", "c"], "weight": [2.0, -3.0, 1.0]}
+NUMBERED = {"source": [1, 1, 2], "target": [0, 2, 2], "weight": [2.0, -3.0, 1.0]}
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+@pytest.mark.parametrize("edges", [EDGE_FRAME, NUMBERED])
+def test_a_frame_of_edges_is_an_undirected_graph(frame, edges):
+    graph = as_graph(frame(edges), names=NAMES)
+    np.testing.assert_array_equal(graph.toarray(), SYMMETRIC)
+    unweighted = {end: edges[end] for end in ("target", "source")}
+    graph = as_graph(frame(unweighted), names=NAMES)
+    np.testing.assert_array_equal(graph.toarray(), SYMMETRIC != 0)
+
+
+def test_a_long_polars_frame_of_edges_is_not_a_graph_of_its_columns(rng):
+    ends = rng.integers(0, 50, size=(2, 1000))
+    graph = as_graph(pl.DataFrame({"source": ends[0], "target": ends[1]}), n_nodes=50)
+    expected = np.zeros((50, 50))
+    for source, target in ends.T:
+        expected[source, target] += 1
+    expected += expected.T - np.diag(expected.diagonal())
+    np.testing.assert_array_equal(graph.toarray(), expected)
+
+
+def test_an_adjacency_of_two_nodes_called_source_and_target_stays_one():
+    names = ["source", "target"]
+    frame = pd.DataFrame([[0, 5], [3, 0]], index=names, columns=names)
+    np.testing.assert_array_equal(as_graph(frame).toarray(), [[0, 5], [3, 0]])
+
+
+def test_numbers_are_names_where_the_names_are_numbers():
+    edges = pl.DataFrame({"source": [30, 10], "target": [10, 20]})
+    graph = as_graph(edges, names=[10, 20, 30])
+    np.testing.assert_array_equal(graph.toarray(), [[0, 1, 1], [1, 0, 0], [1, 0, 0]])
+
+
+@pytest.mark.parametrize(
+    ("frame", "settings", "message"),
+    [
+        (EDGE_FRAME, {}, r"integers if names are not given; got 'b' .*Pass names="),
+        (EDGE_FRAME, {"names": ["a", "b", "d"]}, r"among the 3 names of the nodes; got 'c'\."),
+        (
+            {"source": ["heigth"], "target": ["sex"]},
+            {"names": ["height", "age"]},
+            r"got 'heigth' and 1 more\. Did you mean 'height'\?",
+        ),
+        ({"source": ["a"], "target": [None]}, {"names": NAMES}, "got (None|nan)"),
+        ({"source": [0.5], "target": [1.5]}, {}, "must hold integers or names|integers if names"),
+        ({"from": [0, 1, 2], "to": [1, 2, 0]}, {}, r"\(3, 2\) with the columns 'from', 'to'.*Ren"),
+        ({**NUMBERED, "note": ["x"] * 3}, {}, "list of edges with the columns source, target"),
+    ],
+)
+def test_bad_polars_frames(frame, settings, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        as_graph(pl.DataFrame(frame), **settings)
+
+
+def test_a_mistyped_name_of_a_node_gets_a_suggestion():
+    names = ["height", "age"]
+    frame = pd.DataFrame(np.eye(2), index=names, columns=names)
+    with pytest.raises(ValueError, match=r"first: 'height'\)\. Did you mean 'height'\?"):
+        as_graph(frame, names=["heigth", "age"])
 
 
 def test_pairs_take_the_number_of_nodes_from_the_names():
@@ -191,8 +284,8 @@ def test_the_given_graph_is_not_changed():
         ),
         (([[0, 0], [1, 1]], [1e308, 1e308]), {}, "must be finite; got inf"),
         (torch.eye(2).to_sparse(), {}, "graph must be an array of numbers"),
-        ([(0, 1), (1, 2), (2, 3)], {}, r"got shape \(3, 2\).*list of edges.*graph_from_edges"),
-        (((0, 1), (1, 2)), {}, r"got shape \(2,\).*list of edges.*graph_from_edges"),
+        ([(0, 1), (1, 2), (2, 3)], {}, r"got shape \(3, 2\).*graph_from_edges for a list"),
+        (((0, 1), (1, 2)), {}, r"got shape \(2,\).*graph_from_edges for a list"),
     ],
 )
 def test_bad_graphs(graph, settings, message):

@@ -188,7 +188,7 @@ def test_a_table_is_not_a_list_of_graphs(table):
     [
         (3, r"Samples must be GraphSample records, .*; graph 1 is 3 \(int\)"),
         (path_in_networkx(tag=[1, 2]), "Graph 1: every node must have .*'tag', or none; 2 of 3"),
-        ((EDGES, np.zeros((2, 1))), "Graph 1: edge_index must stay below n_nodes"),
+        ((EDGES, np.zeros((2, 1))), "Graph 1: edge_index must be less than n_nodes"),
         ((EDGES, np.full((3, 1), np.nan)), "Graph 1: x must be finite"),
         (([[0, 1], [1]], [1.0, 2.0]), "Graph 1: edge_index must be an array of numbers"),
         ((EDGES, 3.0), "Graph 1: x must have a row for each node"),

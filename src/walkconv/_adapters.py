@@ -1,46 +1,71 @@
-"""Anything that is a graph becomes one thing: a CSR similarity matrix.
+"""Every form of a graph becomes a CSR similarity matrix.
 
-None of the libraries recognised here is imported unless the object came from it.
+The libraries recognised here are imported only if the given object comes from them.
 """
 
+import warnings
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from walkconv._checks import as_array, as_finite_csr, as_real, check_integer, describe
+from walkconv._checks import (
+    as_array,
+    as_finite_csr,
+    as_real,
+    check_integer,
+    closest,
+    describe,
+    listed,
+)
 
 FORMS = (
-    "a square array, a scipy sparse matrix, a DataFrame adjacency, a networkx graph, "
-    "an (edge_index, edge_weight) pair or a PyG Data"
+    "a square array, a scipy sparse matrix, a DataFrame (adjacency, or edges with the columns "
+    "source, target and perhaps weight), a networkx graph, an (edge_index, edge_weight) pair or a "
+    "PyG Data"
 )
+EDGE_COLUMNS = ("source", "target", "weight")
 
 
 def as_graph(
     graph: Any, *, names: Sequence[str] | None = None, n_nodes: int | None = None
 ) -> sp.csr_array:
-    """Return any description of a graph as a similarity matrix.
+    """Return a graph in any form as a similarity matrix.
 
     Parameters
     ----------
     graph
-        One of: a square array; any scipy sparse matrix; a DataFrame adjacency; a networkx graph
-        (its ``weight`` attribute is used where there is one); a pair ``(edge_index, edge_weight)``
-        with ``edge_index`` of shape (2, n_edges) and ``edge_weight`` of shape (n_edges,) or
-        None; a PyG ``Data``, whose ``edge_weight`` is used where there is one. Pairs and ``Data``
-        are read as directed: each edge is listed in the directions it has.
+        One of these forms:
+
+        - a square array or any scipy sparse matrix;
+        - a DataFrame adjacency. The rows of a polars frame follow its columns;
+        - a DataFrame of edges with the columns ``source``, ``target`` and perhaps ``weight``, read
+          as undirected: list each edge once. `graph_from_edges` also reads directed edges;
+        - a networkx graph, with its ``weight`` attribute if present;
+        - a pair ``(edge_index, edge_weight)`` with ``edge_index`` of shape (2, n_edges) and
+          ``edge_weight`` of shape (n_edges,) or None. Edges are directed;
+        - a PyG ``Data``. The first of ``edge_weight``, ``weight`` and ``edge_attr`` with one number
+          for each edge is the weight. Edges are directed.
     names : sequence of str, optional
-        The order of the nodes. For forms that carry names (DataFrame, networkx) the graph is
-        reordered to it; every name must be there.
+        The names of the nodes, in the order of the result. A DataFrame adjacency and a networkx
+        graph are reordered to it and must have exactly these names. The ends of edges may be such
+        names instead of node numbers.
     n_nodes : int, optional
-        The number of nodes: an edge list whose last nodes have no edge does not tell it.
+        The number of nodes. Edges alone do not tell it if the last nodes have none.
 
     Returns
     -------
     csr_array of shape (n_nodes, n_nodes), float64
         Entry (i, j) is the weight of the edge from i to j, sign kept. Duplicate entries are
-        summed, zeros are dropped, indices are sorted; they are of type int32 where that suffices.
+        summed, zeros are dropped, indices are sorted. Indices have type int32 if they fit.
+
+    Warns
+    -----
+    UserWarning
+        If the ``edge_attr`` of a PyG ``Data`` is ignored: it has several columns, or zeros, which
+        would remove edges.
 
     Examples
     --------
@@ -53,6 +78,12 @@ def as_graph(
            [0., 0., 0., 0., 0.],
            [1., 0., 0., 0., 0.],
            [0., 0., 0., 0., 0.]])
+    >>> import polars as pl
+    >>> edges = pl.DataFrame({"source": ["b", "b"], "target": ["a", "c"], "weight": [2.0, -1.0]})
+    >>> as_graph(edges, names=["a", "b", "c"]).toarray()
+    array([[ 0.,  2.,  0.],
+           [ 2.,  0., -1.],
+           [ 0., -1.,  0.]])
     """
     if isinstance(graph, str | bytes) or graph is None:
         raise TypeError(f"graph must be {FORMS}; got {describe(graph)}.")
@@ -64,7 +95,10 @@ def as_graph(
     elif hasattr(graph, "edge_index"):
         matrix = _from_pyg(graph, n_nodes)
     elif isinstance(graph, tuple) and len(graph) == 2:
-        matrix = edges_to_matrix(graph[0], graph[1], n_nodes=n_nodes)
+        matrix = edges_to_matrix(graph[0], graph[1], n_nodes=n_nodes, names=names)
+    elif is_edge_frame(graph):
+        edge_index, weight = edges_of_frame(graph)
+        matrix = undirected(edges_to_matrix(edge_index, weight, n_nodes=n_nodes, names=names))
     elif hasattr(graph, "columns"):
         matrix = _from_dataframe(graph, names)
     else:
@@ -77,25 +111,68 @@ def as_graph(
     return matrix
 
 
+def is_form(graph: Any) -> bool:
+    """Tell whether an object that may be callable is a graph all the same, as PyG's data are."""
+    return is_networkx(graph) or hasattr(graph, "edge_index")
+
+
 def is_networkx(graph: Any) -> bool:
-    """Tell whether an object is a graph of networkx, or of a class derived from one."""
+    """Tell whether an object is a networkx graph, or of a class derived from one."""
     return any(base.__module__.split(".")[0] == "networkx" for base in type(graph).__mro__)
 
 
+def is_edge_frame(graph: Any) -> bool:
+    """Tell whether an object is a DataFrame of edges, by the names of its columns.
+
+    A square adjacency whose rows have the same names as its columns is not: there source and
+    target are two nodes.
+    """
+    columns = list(getattr(graph, "columns", []))
+    if not {"source", "target"} <= set(columns) <= set(EDGE_COLUMNS):
+        return False
+    return not (hasattr(graph, "index") and set(graph.index) == set(columns))
+
+
+def edges_of_frame(frame: Any) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return the ends (2, n_edges) and the weights (n_edges,), if any, of a DataFrame of edges."""
+    columns = list(frame.columns)
+    if len(set(columns)) != len(columns):
+        raise ValueError(f"The columns of a DataFrame of edges must be unique; got {columns}.")
+    sources, targets = (np.asarray(frame[end]) for end in ("source", "target"))
+    weight = np.asarray(frame["weight"]) if "weight" in columns else None
+    if sources.dtype.kind in "iu" and targets.dtype.kind in "iu":
+        return np.stack([sources, targets]), weight
+    # As objects: numpy would turn 1 beside "a" into "1".
+    return np.stack([sources.astype(object), targets.astype(object)]), weight
+
+
+def undirected(graph: sp.csr_array) -> sp.csr_array:
+    """Return the graph of edges that lead both ways, from a matrix that lists each edge once."""
+    return _canonical(graph + graph.T - sp.diags_array(graph.diagonal()))
+
+
 def edges_to_matrix(
-    edge_index: Any, weight: Any = None, *, n_nodes: int | None = None
+    edge_index: Any,
+    weight: Any = None,
+    *,
+    n_nodes: int | None = None,
+    names: Sequence[Any] | None = None,
 ) -> sp.csr_array:
-    """Return directed edges (2, n_edges) with weights (n_edges,) as a matrix, duplicates summed."""
+    """Return directed edges (2, n_edges) with weights (n_edges,) as a matrix, duplicates summed.
+
+    Where the ends of the edges are names, `names` says which node each is.
+    """
     ends = as_array(edge_index, "edge_index")
     if ends.ndim != 2 or ends.shape[0] != 2:
         raise ValueError(
             f"edge_index must have shape (2, n_edges): a row of sources, a row of targets; "
-            f"got shape {ends.shape}. Transpose an array of pairs; a list of edges becomes a "
-            "graph by graph_from_edges."
+            f"got shape {ends.shape}. Transpose an array of pairs; use graph_from_edges for a "
+            "list of pairs."
         )
-    if ends.dtype.kind not in "iu" and ends.size:
-        raise TypeError(f"edge_index must hold integers; got {ends.dtype}.")
-    ends = ends.astype(np.int64)
+    if names is not None:
+        names = _unique(names, "names")
+        n_nodes = len(names) if n_nodes is None else n_nodes
+    ends = _node_numbers(ends, names)
     if ends.size and ends.min() < 0:
         raise ValueError(f"edge_index must not be negative; got {ends.min()}.")
     largest = int(ends.max()) if ends.size else -1
@@ -104,7 +181,7 @@ def edges_to_matrix(
     n_nodes = check_integer(n_nodes, "n_nodes", minimum=0)
     if largest >= n_nodes:
         raise ValueError(
-            f"edge_index must stay below n_nodes ({n_nodes}); got {largest}. Raise n_nodes."
+            f"edge_index must be less than n_nodes ({n_nodes}); got {largest}. Raise n_nodes."
         )
     if weight is None:
         weight = np.ones(ends.shape[1])
@@ -112,9 +189,33 @@ def edges_to_matrix(
     if weight.shape != (ends.shape[1],):
         raise ValueError(
             f"There must be one weight for each of the {ends.shape[1]} edges; "
-            f"got weights of shape {weight.shape}."
+            f"got weights of shape {weight.shape}. Drop or add weights."
         )
     return _canonical(sp.coo_array((weight, (ends[0], ends[1])), shape=(n_nodes, n_nodes)))
+
+
+def _node_numbers(ends: np.ndarray, names: Sequence[Any] | None) -> np.ndarray:
+    """Return the ends of edges (2, n_edges) as node numbers, int64."""
+    # Numbers are positions of nodes, unless the names of the nodes are numbers themselves.
+    has_number_names = names is not None and any(isinstance(name, Integral) for name in names)
+    if ends.size == 0 or (ends.dtype.kind in "iu" and not has_number_names):
+        return ends.astype(np.int64)
+    if ends.dtype.kind not in "iuUO":
+        raise TypeError(f"edge_index must hold integers or names of nodes; got {ends.dtype}.")
+    if names is None:
+        raise TypeError(
+            f"edge_index must hold integers if names are not given; got {describe(ends.flat[0])}. "
+            "Pass names=, the names of all nodes in order."
+        )
+    position = {name: i for i, name in enumerate(names)}
+    unknown = [end for end in dict.fromkeys(ends.flat) if end not in position]
+    if unknown:
+        others = f" and {len(unknown) - 1} more" if len(unknown) > 1 else ""
+        raise ValueError(
+            f"The ends of all edges must be among the {len(names)} names of the nodes; "
+            f"got {unknown[0]!r}{others}.{closest(unknown[0], names)}"
+        )
+    return np.array([position[end] for end in ends.flat], dtype=np.int64).reshape(ends.shape)
 
 
 def _from_matrix(graph: Any) -> sp.csr_array:
@@ -127,9 +228,17 @@ def _from_matrix(graph: Any) -> sp.csr_array:
 
 def _from_dataframe(frame: Any, names: Sequence[Any] | None) -> sp.csr_array:
     columns = _unique(frame.columns, "the columns of the DataFrame adjacency")
-    rows = columns
     if hasattr(frame, "index"):
         rows = _unique(frame.index, "the rows of the DataFrame adjacency")
+    elif len(frame) == len(columns):
+        rows = columns  # a polars frame has no names of rows: they follow the columns
+    else:
+        raise ValueError(
+            "A DataFrame without row names must be a square adjacency, rows in the order of the "
+            "columns, or a list of edges with the columns source, target and perhaps weight; got "
+            f"shape {frame.shape} with the columns {listed(columns)}. Rename the columns of an "
+            "edge list, or drop other columns."
+        )
     order = columns if names is None else names
     is_numbered = rows == list(range(len(rows)))
     remedy = "If its first column has the names, read it with index_col=0." if is_numbered else ""
@@ -148,7 +257,7 @@ def _from_networkx(graph: Any, names: Sequence[Any] | None) -> sp.csr_array:
             names,
             "the nodes of the networkx graph",
             if_missing="graph.add_nodes_from(X.columns) adds them without edges.",
-            if_unexpected="graph.subgraph(X.columns) leaves them out.",
+            if_unexpected="graph.subgraph(X.columns) drops them.",
         )
     if graph.number_of_nodes() == 0:
         return _canonical(sp.csr_array((0, 0)))
@@ -162,15 +271,45 @@ def _from_networkx(graph: Any, names: Sequence[Any] | None) -> sp.csr_array:
 def _from_pyg(data: Any, n_nodes: int | None) -> sp.csr_array:
     if n_nodes is None:
         n_nodes = getattr(data, "num_nodes", None)
-    return edges_to_matrix(data.edge_index, getattr(data, "edge_weight", None), n_nodes=n_nodes)
+    n_edges = np.shape(data.edge_index)[-1]
+    return edges_to_matrix(data.edge_index, _weights_of_pyg(data, n_edges), n_nodes=n_nodes)
+
+
+def _weights_of_pyg(data: Any, n_edges: int) -> np.ndarray | None:
+    """Return the weights (n_edges,) of a PyG Data, or None; warn if `edge_attr` is ignored."""
+    if getattr(data, "edge_weight", None) is not None:
+        return _one_per_edge(data.edge_weight, "edge_weight")
+    # `weight` may also belong to the whole graph, such as the weight of a sample.
+    for name in ("weight", "edge_attr"):
+        if getattr(data, name, None) is not None:
+            values = _one_per_edge(getattr(data, name), name)
+            if values.shape == (n_edges,) and (name == "weight" or values.all()):
+                return values
+            # A warning, not an error: one-hot bond types are common, and the graph is valid.
+            if name == "edge_attr" and n_edges:
+                found = "zeros" if values.ndim == 1 else f"shape {values.shape}"
+                warnings.warn(
+                    "edge_attr is ignored, so all edges have weight 1: a weight is one number for "
+                    f"each edge and not zero, but edge_attr has {found}. Set data.edge_weight to "
+                    "use weights, or data.edge_attr = None.",
+                    UserWarning,
+                    stacklevel=4,
+                )
+    return None
+
+
+def _one_per_edge(values: Any, name: str) -> np.ndarray:
+    """Return an array, without its last axis if that has one column."""
+    array = as_array(values, name)
+    return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
 
 
 def _canonical(matrix: Any) -> sp.csr_array:
     """Check a matrix and return it as sorted float64 CSR without duplicates or zeros."""
     if matrix.shape[0] != matrix.shape[1]:
         raise ValueError(
-            f"graph must be square (n_nodes, n_nodes); got shape {matrix.shape}. A list of edges "
-            "becomes a graph by graph_from_edges."
+            f"graph must be square (n_nodes, n_nodes); got shape {matrix.shape}. Use "
+            "graph_from_edges for a list of edges."
         )
     if matrix.shape[0] == 0:
         raise ValueError("graph must have at least one node; got an empty graph.")
@@ -187,25 +326,27 @@ def _canonical(matrix: Any) -> sp.csr_array:
             f"The absolute weights of each node must have a finite sum; those of node {node} "
             "overflow. Divide the weights by a constant."
         )
-    return _with_short_places(graph)
+    return _with_short_indices(graph)
 
 
-def _with_short_places(graph: sp.csr_array) -> sp.csr_array:
-    """Return the graph with places of 4 bytes where these suffice: half to read, and one type."""
+def _with_short_indices(graph: sp.csr_array) -> sp.csr_array:
+    """Return the graph with indices of type int32 if they fit: half the memory, one type."""
     if max(graph.nnz, *graph.shape) > np.iinfo(np.int32).max:
         return graph
-    places = (places.astype(np.int32, copy=False) for places in (graph.indices, graph.indptr))
-    return sp.csr_array((graph.data, *places), shape=graph.shape)
+    indices, indptr = (x.astype(np.int32, copy=False) for x in (graph.indices, graph.indptr))
+    return sp.csr_array((graph.data, indices, indptr), shape=graph.shape)
 
 
 def _unique(names: Any, what: str) -> list:
-    """Return names as a list, refusing one that stands there twice."""
+    """Return names as a list; reject repeated names."""
     if isinstance(names, str) or not hasattr(names, "__iter__"):
         raise TypeError(f"{what} must be a sequence of names; got {describe(names)}.")
     found = list(names)
     if len(set(found)) != len(found):
-        repeated = next(name for place, name in enumerate(found) if name in found[:place])
-        raise ValueError(f"Names must be unique; {what} hold {repeated!r} more than once.")
+        repeated = next(name for i, name in enumerate(found) if name in found[:i])
+        raise ValueError(
+            f"Names must be unique; {what} hold {repeated!r} more than once. Rename or drop one."
+        )
     return found
 
 
@@ -227,10 +368,11 @@ def _check_match(
             if names
         ]
         remedies = [if_missing] * bool(missing) + [if_unexpected] * bool(unknown)
-        message = f"Names must match: {where} have {' and '.join(parts)}."
+        hint = closest(missing[0], unknown) if missing else ""
+        message = f"Names must match: {where} have {' and '.join(parts)}.{hint}"
         raise ValueError(" ".join([message, *filter(None, remedies)]))
 
 
 def _positions(found: list, wanted: Sequence[Any]) -> list[int]:
-    place = {name: i for i, name in enumerate(found)}
-    return [place[name] for name in wanted]
+    position = {name: i for i, name in enumerate(found)}
+    return [position[name] for name in wanted]

@@ -1,7 +1,9 @@
-"""Checks at the door: what must hold, what came, what to do."""
+"""Checks of input, before any work. An error says what must hold, what was given, what to do."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from difflib import get_close_matches
 from numbers import Integral, Real
 from typing import Any, NoReturn
 
@@ -9,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 SHOWN = 5
-"""Names that a message lists before it counts the rest."""
+"""Number of names that a message lists. It only counts the others."""
 
 
 def check_integer(
@@ -51,26 +53,59 @@ def check_option(value: Any, name: str, options: Sequence[str]) -> str:
     """Return `value` when it is one of `options`."""
     if not isinstance(value, str) or value not in options:
         listed = ", ".join(repr(option) for option in options)
-        raise ValueError(f"{name} must be one of {listed}; got {describe(value)}.")
+        raise ValueError(
+            f"{name} must be one of {listed}; got {describe(value)}.{closest(value, options)}"
+        )
     return value
 
 
-def check_table(X: Any, name: str = "X") -> np.ndarray | sp.csc_array:
-    """Return a finite numeric table (n_samples, n_nodes): an array as it came, or sparse as CSC."""
+def check_table(
+    X: Any, name: str = "X", *, allow_missing: bool = False
+) -> np.ndarray | sp.csc_array:
+    """Return a table (n_samples, n_nodes) of finite numbers: a dense array, or sparse as CSC.
+
+    With `allow_missing` the numbers may also be NaN.
+    """
+    refuse_odd_table(X)
     table = X if sp.issparse(X) else as_array(X, name)
     if table.ndim != 2:
         raise ValueError(
             f"{name} must have two dimensions (n_samples, n_nodes); got shape {table.shape}."
         )
     if sp.issparse(table):
-        return sp.csc_array(as_finite_csr(table, name))
+        return sp.csc_array(as_finite_csr(table, name, allow_missing=allow_missing))
     table = as_real(table, name)
-    check_finite(table, name)
+    check_finite(table, name, allow_missing=allow_missing)
     return table
 
 
+def refuse_odd_table(X: Any) -> None:
+    """Reject an AnnData object and a table with a column name that appears more than once."""
+    # Recognised by name, so that anndata need not be installed.
+    if any(_is_anndata(base) for base in type(X).__mro__):
+        raise TypeError(
+            f"X must be a table; got {type(X).__name__}, which holds several. Pass adata.to_df() "
+            "to keep the names of the variables, or adata.X for the values alone."
+        )
+    columns = getattr(X, "columns", None)
+    if columns is None:
+        return
+    counts = Counter(columns)
+    repeated = [name for name, count in counts.items() if count > 1]
+    if repeated:
+        others = f" {len(repeated) - 1} more name(s) appear again." if len(repeated) > 1 else ""
+        raise ValueError(
+            f"Column names must be unique: {repeated[0]!r} appears {counts[repeated[0]]} times."
+            f"{others} Rename or drop one."
+        )
+
+
+def _is_anndata(kind: type) -> bool:
+    return kind.__name__ == "AnnData" and kind.__module__.split(".")[0] == "anndata"
+
+
 def check_positions(values: Any, name: str, n_nodes: int) -> np.ndarray:
-    """Return the places of nodes as finite float64 (n_nodes, n_axes), at least one axis."""
+    """Return the positions of nodes as finite float64 (n_nodes, n_axes), at least one axis."""
     positions = as_real(as_array(values, name), name).astype(np.float64)
     if positions.ndim != 2 or len(positions) != n_nodes or positions.shape[1] == 0:
         raise ValueError(
@@ -82,7 +117,7 @@ def check_positions(values: Any, name: str, n_nodes: int) -> np.ndarray:
 
 
 def as_array(values: Any, name: str) -> np.ndarray:
-    """Return anything array-like as an array, without a copy where there need be none."""
+    """Return anything array-like as an array, without a copy where possible."""
     refuse_masked(values, name)
     if hasattr(values, "detach"):  # a tensor that records gradients
         values = values.detach()
@@ -95,13 +130,16 @@ def as_array(values: Any, name: str) -> np.ndarray:
 
 
 def refuse_masked(values: Any, name: str) -> None:
-    """Refuse an array of which some values are not to be seen: numpy would show them."""
+    """Reject masked arrays: `np.asarray` would silently drop the mask."""
     if isinstance(values, np.ma.MaskedArray):
-        raise TypeError(f"{name} must not be a masked array. Fill it, with NaN or a value, first.")
+        raise TypeError(
+            f"{name} must not be a masked array. Fill it first: X.filled(numpy.nan) if NaN is "
+            "allowed, or X.filled(value)."
+        )
 
 
 def as_real(values: np.ndarray, name: str) -> np.ndarray:
-    """Return an array of real numbers, refusing text and complex numbers."""
+    """Return an array of real numbers; reject text and complex numbers."""
     if values.dtype.kind in "biuf":
         return values
     if values.dtype.kind == "O" and not any(isinstance(value, str) for value in values.flat):
@@ -113,14 +151,15 @@ def as_real(values: np.ndarray, name: str) -> np.ndarray:
     )
 
 
-def as_finite_csr(matrix: Any, name: str) -> sp.csr_array:
-    """Return a sparse matrix as float64 CSR of its own, duplicates summed, indices sorted."""
+def as_finite_csr(matrix: Any, name: str, *, allow_missing: bool = False) -> sp.csr_array:
+    """Return a copy of a sparse matrix as float64 CSR, duplicates summed, indices sorted."""
     as_real(np.empty(0, dtype=matrix.dtype), name)
-    # Small integers are converted before duplicates are summed: afterwards they have wrapped.
-    result = sp.csr_array(matrix.astype(np.float64))  # a copy, whatever the type was
+    check_sparse(matrix, name)
+    # Convert first, then sum duplicates: sums of small integer types would overflow.
+    result = sp.csr_array(matrix.astype(np.float64))  # always a copy
     with np.errstate(over="ignore"):
         result.sum_duplicates()
-    is_bad = ~np.isfinite(result.data)
+    is_bad = np.isinf(result.data) if allow_missing else ~np.isfinite(result.data)
     if is_bad.any():
         first = int(np.flatnonzero(is_bad)[0])
         row = int(np.searchsorted(result.indptr, first, side="right")) - 1
@@ -128,24 +167,93 @@ def as_finite_csr(matrix: Any, name: str) -> sp.csr_array:
     return result
 
 
-def check_finite(values: np.ndarray, name: str) -> None:
-    """Refuse NaN and infinity, block by block so that no copy of a large array is made."""
+def check_sparse(matrix: Any, name: str) -> None:
+    """Reject a scipy sparse matrix whose arrays do not fit its shape or each other.
+
+    scipy itself does not look at them, and its compiled code would read and write elsewhere.
+    """
+    reason = _flaw(matrix)
+    if reason:
+        raise ValueError(
+            f"{name} must be a whole sparse matrix; {reason}. Its file or its arrays are damaged: "
+            "make the matrix again."
+        )
+
+
+def _flaw(matrix: Any) -> str:
+    """Return what is wrong with the arrays of a sparse matrix, or an empty string."""
+    if matrix.format not in ("csr", "csc", "bsr", "coo"):
+        try:
+            matrix = matrix.tocoo()  # in Python, or checked by scipy
+        except (ValueError, IndexError, TypeError) as error:
+            return str(error).rstrip(".")
+    if matrix.format == "coo":
+        each = zip(matrix.coords, matrix.shape, strict=True)
+        flaws = [_index_flaw(index, n, len(matrix.data)) for index, n in each]
+        return next(filter(None, flaws), "")
+    block = matrix.blocksize if matrix.format == "bsr" else (1, 1)
+    if any(side < 1 or n % side for n, side in zip(matrix.shape, block, strict=True)):
+        return f"its blocks of shape {block} do not divide its shape"
+    n_rows, n_columns = (n // side for n, side in zip(matrix.shape, block, strict=True))
+    if matrix.format == "csc":
+        n_rows, n_columns = n_columns, n_rows
+    indptr = matrix.indptr
+    if indptr.ndim != 1 or indptr.dtype.kind not in "iu" or len(indptr) != n_rows + 1:
+        return f"its indptr must be {n_rows + 1} integers"
+    if indptr[0] != 0 or (indptr[:-1] > indptr[1:]).any() or indptr[-1] > len(matrix.indices):
+        return f"its indptr must rise from 0 to at most {len(matrix.indices)}, its entries"
+    return _index_flaw(matrix.indices, n_columns, len(matrix.data))
+
+
+def _index_flaw(index: np.ndarray, n: int, n_entries: int) -> str:
+    if index.ndim != 1 or index.dtype.kind not in "iu" or len(index) != n_entries:
+        return f"it must have an integer index for each of its {n_entries} entries"
+    lowest, highest = int(index.min(initial=0)), int(index.max(initial=-1))
+    if lowest < 0 or highest >= n:
+        return f"its indices must lie between 0 and {n - 1}, but one is {min(lowest, 0) or highest}"
+    return ""
+
+
+def check_finite(values: np.ndarray, name: str, *, allow_missing: bool = False) -> None:
+    """Reject infinity, and NaN unless `allow_missing`.
+
+    It looks at a block of rows at a time, so that it makes no copy of a large array.
+    """
     if values.dtype.kind != "f" or values.size == 0:
         return
     rows_at_once = max(1, 2**22 // max(1, values[0].size))
     for start in range(0, len(values), rows_at_once):
         block = values[start : start + rows_at_once]
-        is_bad = ~np.isfinite(block)
+        is_bad = np.isinf(block) if allow_missing else ~np.isfinite(block)
         if is_bad.any():
             where = np.argwhere(is_bad)[0]
             _refuse(name, block[tuple(where)], (where[0] + start, *where[1:]))
 
 
-def _refuse(name: str, came: Any, place: tuple[int, ...]) -> NoReturn:
+def _refuse(name: str, value: Any, position: tuple[int, ...]) -> NoReturn:
     raise ValueError(
-        f"{name} must be finite; got {came} at position ({', '.join(map(str, place))}). "
+        f"{name} must be finite; got {value} at position ({', '.join(map(str, position))}). "
         "Drop or impute such values first."
     )
+
+
+def closest(name: Any, known: Iterable[Any]) -> str:
+    """Return a hint to add to an error about a mistyped name, or an empty string.
+
+    Examples
+    --------
+    >>> closest("corelation", ["correlation", "knn"])
+    " Did you mean 'correlation'?"
+    >>> closest("grid", ["correlation", "knn"])
+    ''
+    """
+    if not isinstance(name, str):
+        return ""
+    names = [other for other in known if isinstance(other, str)]
+    # Upper and lower case are the same to a person, not to difflib.
+    by_folded = {other.casefold(): other for other in reversed(names)}
+    found = get_close_matches(name.casefold(), list(by_folded), n=1)
+    return f" Did you mean {by_folded[found[0]]!r}?" if found else ""
 
 
 def listed(names: Sequence[Any]) -> str:
@@ -155,7 +263,7 @@ def listed(names: Sequence[Any]) -> str:
 
 
 def describe(value: Any) -> str:
-    """Say what came, briefly: strings and numbers as they are, arrays by their shape."""
+    """Describe a given value briefly: strings and numbers as they are, arrays by their shape."""
     shape = getattr(value, "shape", None)
     if shape is not None and len(shape) > 0:
         return f"{type(value).__name__} of shape {tuple(shape)}"

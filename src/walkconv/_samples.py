@@ -1,6 +1,6 @@
-"""One graph as one sample: the record, and what can be read as one.
+"""A graph as one sample: the record `GraphSample`, and the forms that become one.
 
-None of the libraries recognised here is imported unless the object came from it.
+The libraries recognised here are imported only if the given object comes from them.
 """
 
 from collections.abc import Iterable
@@ -20,16 +20,16 @@ SAMPLE_FORMS = (
 
 @dataclass(frozen=True, eq=False)
 class GraphSample:
-    """A graph with something known about its nodes.
+    """A graph with node features and node types.
 
     Parameters
     ----------
     graph
         Similarity (n_nodes, n_nodes) in any form `as_graph` takes.
     x : array of shape (n_nodes, n_channels) or (n_nodes,), optional
-        Numbers that describe the nodes.
+        Node features.
     tags : integer array of shape (n_nodes,), optional
-        Kinds of nodes, such as chemical elements. Numbers without an order.
+        Node types, such as chemical elements. Their numbers have no order.
 
     Attributes
     ----------
@@ -71,9 +71,9 @@ class GraphSample:
 def is_list_of_samples(X: Any) -> bool:
     """Tell whether X holds one graph for each sample, rather than being a table.
 
-    Lists, columns and arrays of graphs do, and a ``Batch`` or ``Dataset`` of PyG. A list of
-    matrices of one shape is a table with channels to scikit-learn; other matrices are refused, and
-    so is one graph alone.
+    Lists, columns and arrays of graphs do, and a PyG ``Batch`` or ``Dataset``. A list of matrices
+    of one shape is a table with channels, as in scikit-learn. Other lists of matrices are rejected,
+    and so is one graph alone.
     """
     if hasattr(X, "to_data_list"):
         return True
@@ -94,9 +94,9 @@ def is_list_of_samples(X: Any) -> bool:
 def as_samples(graphs: Any) -> list[GraphSample]:
     """Return a list of graphs in any of the `SAMPLE_FORMS` as records.
 
-    Of a networkx graph the node attributes ``x`` (numbers) and ``tag`` (a kind) are read, each
-    where every node has it; of a PyG ``Data`` its ``x``. In a pair ``(edge_index, x)`` a
-    one-dimensional x of integers holds tags.
+    The node attributes ``x`` (features) and ``tag`` (a node type) of a networkx graph are read if
+    every node has them, and the ``x`` of a PyG ``Data``. In a pair ``(edge_index, x)`` a
+    one-dimensional integer x holds node types.
     """
     if hasattr(graphs, "to_data_list"):  # a Batch of PyG
         graphs = graphs.to_data_list()
@@ -108,14 +108,14 @@ def _is_data_set(X: Any) -> bool:
 
 
 def _each(X: Any) -> Iterable[Any]:
-    """Return the items one by one; a data set of torch need not say by itself where it ends."""
+    """Return the items one by one. A torch data set may have a length but no iterator."""
     if hasattr(X, "__iter__"):
         return X
     return (X[place] for place in range(len(X)))
 
 
 def _refuse_matrices(X: Any, first: Any) -> None:
-    """Refuse matrices that make no table: sparse ones, and those of different shapes."""
+    """Reject matrices that do not form a table: sparse, or of different shapes."""
     if len(getattr(first, "shape", ())) != 2:
         return
     shapes = list(dict.fromkeys(np.shape(matrix) for matrix in X))
@@ -135,7 +135,7 @@ def _is_sample(graph: Any) -> bool:
 
 
 def _is_edge_index(ends: Any) -> bool:
-    """Tell whether something has two rows; what is ragged is no table, and reading it says so."""
+    """Tell whether an object has two rows. A ragged list passes: reading it raises the error."""
     shape = getattr(ends, "shape", None)
     if shape is None:
         try:

@@ -1,6 +1,6 @@
 import sys
 import warnings
-from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -26,64 +26,39 @@ def run(capsys, monkeypatch):
     return run
 
 
-class StandIn:
-    """Plays an estimator: remembers the call, trains nothing.
-
-    It says 0.25 for the first class and predicts the sum of the columns.
-    """
-
-    def __init__(self, **settings):
-        self.settings = settings
-        self.architecture = settings.get("architecture", "C1")
-        self.n_members = 3
-        self.modules_ = [None, None]  # a fit that Ctrl-C has stopped
-        self.n_parameters_ = 1234
-        self.neighbors_ = None
-
-    def fit(self, X, y):
-        self.X, self.y = X, y
-        self.feature_names_in_ = np.array(X.columns, dtype=object)
-        self.n_features_in_ = X.width
-        return self
-
-    def save(self, path):
-        Path(path).write_text("saved")
-
-    def score(self, X, y):
-        self.scored = X, y
-        return 0.5
-
-    def predict(self, X):
-        self.asked = X
-        return np.asarray(X).sum(axis=1)
-
-
-class StandInClassifier(StandIn):
-    def fit(self, X, y):
-        self.classes_ = np.unique(y)
-        return super().fit(X, y)
-
-    def predict(self, X):
-        super().predict(X)
-        return self.classes_[np.arange(X.height) % 2]
-
-    def predict_proba(self, X):
-        return np.tile([0.25, 0.75], (X.height, 1))
+TINY = ["-a", "", "--max-iter", 1, "--n-members", 1, "--random-state", 0]
+"""A real model, trained in a few milliseconds."""
 
 
 @pytest.fixture
-def made(monkeypatch):
-    """The stand-ins that were made, the last one last."""
-    made = []
-    for name, kind in (
-        ("GraphCNNClassifier", StandInClassifier),
-        ("GraphCNNRegressor", StandIn),
-    ):
+def tiny():
+    return TINY
 
-        def make(kind=kind, **settings):
-            made.append(kind(**settings))
-            return made[-1]
 
-        monkeypatch.setattr(walkconv, name, make, raising=False)
-    monkeypatch.setattr(walkconv, "load", lambda _: made[-1], raising=False)
-    return made
+@pytest.fixture
+def fitted(monkeypatch):
+    """The models that `fit` was called on, the last one last, with the `X` and `y` it got."""
+    fitted = []
+    for kind in (walkconv.GraphCNNClassifier, walkconv.GraphCNNRegressor):
+
+        def fit(model, X, y, _fit=kind.fit, **arguments):
+            fitted.append(SimpleNamespace(model=model, X=X, y=y))
+            return _fit(model, X, y, **arguments)
+
+        monkeypatch.setattr(kind, "fit", fit)
+    return fitted
+
+
+@pytest.fixture
+def nameless(tmp_path):
+    """Fit a model on an array, whose columns have no names; returns it and its file."""
+
+    def fit(n_features, n_outputs=None, name="nameless.safetensors"):
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(20, n_features))
+        y = X.sum(axis=1) if n_outputs is None else X @ rng.normal(size=(n_features, n_outputs))
+        model = walkconv.GraphCNNRegressor("", max_iter=2, n_members=1, random_state=0).fit(X, y)
+        model.save(tmp_path / name)
+        return model, tmp_path / name
+
+    return fit

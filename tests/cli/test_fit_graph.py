@@ -9,12 +9,13 @@ import scipy.sparse as sp
 from scipy.io import mmwrite
 
 import walkconv
-from walkconv.estimators.graph_source import LEARNERS
+from walkconv.cli.fit import LEARNED_GRAPHS
+from walkconv.estimators.column_graph import LEARNERS
 
 COLUMNS = ["north", "east", "south", "west"]
 WEIGHTS = np.array([[0, 2, 0, 0], [2, 0, -1, 0], [0, -1, 0, 0], [0, 0, 0, 0]])
 """west has no edge."""
-FIT = ["-a", "C2", "-p", 2, "--max-epochs", 1, "--n-members", 1, "--random-state", 0]
+FIT = ["-a", "C2", "-p", 2, "--max-iter", 1, "--n-members", 1, "--random-state", 0]
 
 
 @pytest.fixture
@@ -95,7 +96,7 @@ def test_a_checkpoint_knows_its_graph(fit, tmp_path):
         ("g.txt", "east north\neast up\n", "must be feature columns, by name or numbered from 0 "),
         ("g.txt", "1 2\n2 4\n", "these are not: '4'. They seem to be numbered from 1."),
         ("g.mtx", "%%MatrixMarket matrix coordinate real general\n3 3 1\n2 1 1\n", "shape (3, 3)."),
-        ("g.csv", "a,b\n1,2\n3,4\n5,6\n", "its columns must be named source and target"),
+        ("g.csv", "a,b\n1,2\n3,4\n5,6\n", "name its columns source and target"),
     ],
 )
 def test_a_file_that_does_not_fit_the_columns_is_refused(fit, tmp_path, name, content, message):
@@ -135,8 +136,9 @@ def test_help_names_the_learners_and_the_layers(run):
     text = " ".join(out.split())
     for word in (*LEARNERS, "C20", "P4", "FC100", "N1"):
         assert word in text
+    assert tuple(LEARNERS) == LEARNED_GRAPHS
 
 
 def test_help_says_what_several_processes_share(run):
     text = " ".join(run("fit", "--help")[1].split())
-    assert "losses are the same to rounding, predictions to about four digits" in text
+    assert "losses are the same up to rounding, and the predictions agree to about four" in text

@@ -12,7 +12,7 @@ import walkconv
 
 pytestmark = pytest.mark.slow
 
-SETTINGS = ["--architecture", "C2-FC4", "-p", 3, "--max-epochs", 3, "--random-state", 0, "--quiet"]
+SETTINGS = ["--architecture", "C2-FC4", "-p", 3, "--max-iter", 3, "--random-state", 0, "--quiet"]
 
 
 @pytest.fixture
@@ -124,8 +124,8 @@ def test_the_order_of_the_slots_is_chosen_said_and_shown(run, tmp_path):
     frame = pl.DataFrame(X, schema=[f"f{i}" for i in range(42)]).with_columns(y=pl.Series(X[:, 0]))
     data, model = tmp_path / "data.csv", tmp_path / "m.safetensors"
     frame.write_csv(data)
-    settings = ["-a", "C2", "-p", 9, "--max-epochs", 1, "--random-state", 0]
+    settings = ["-a", "C2", "-p", 9, "--max-iter", 1, "--random-state", 0]
     code, _, err = run("fit", data, "--target", "y", "-o", model, *settings, "--order", "auto")
     assert code == 0
-    assert "slots in order of direction: the layout is good: decay" in err
-    assert "directions; the layout is good" in " ".join(run("info", model)[1].split())
+    assert "slots in order of direction: a plane fits: stress" in err
+    assert "directions; a plane fits" in " ".join(run("info", model)[1].split())

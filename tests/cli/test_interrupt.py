@@ -1,4 +1,4 @@
-"""Ctrl-C during ``walkconv fit``: no model is written, and a checkpoint is gone on from."""
+"""Ctrl-C during ``walkconv fit``: no model is written, and a checkpoint is continued."""
 
 import signal
 import subprocess
@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import walkconv
-from walkconv.cli.interrupts import InterruptedFitError, no_half_model
-from walkconv.models.training import Training
+from walkconv.cli.processes import InterruptedFitError, no_half_model
+from walkconv.training.loop import Training
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
 
-FIT = ["-a", "C4", "-p", 3, "--max-epochs", 4, "--n-members", 2, "--random-state", 0]
+FIT = ["-a", "C4", "-p", 3, "--max-iter", 4, "--n-members", 2, "--random-state", 0]
 
 
 @pytest.fixture
@@ -48,7 +48,8 @@ def test_half_a_training_is_not_written(run, data, tmp_path, interrupt):
         130,
         "",
         "walkconv: Training was interrupted in epoch 3 of 4 of member 1; nothing was written to "
-        f"{model}. With --checkpoint FILE, calling again goes on from there.\n",
+        f"{model}. Add --checkpoint FILE, and the next call continues where this one "
+        "stopped.\n",
     )
     assert model.read_text() == "old"
 
@@ -75,7 +76,7 @@ def test_the_next_call_goes_on_from_a_checkpoint(run, data, tmp_path, interrupt,
         130,
         "",
         f"walkconv: Training was interrupted in epoch 3 of 4 of member {member + 1}; nothing was "
-        f"written to {model}. Call again to go on from {epochs}.\n",
+        f"written to {model}. Call again to continue from {epochs}.\n",
     )
     assert not model.exists()
     interrupt(member=0, epoch=0)  # which is not done again
@@ -88,7 +89,7 @@ def test_the_next_call_goes_on_from_a_checkpoint(run, data, tmp_path, interrupt,
 def test_a_signal_from_outside_is_one_line(data, tmp_path):
     model, epochs = tmp_path / "m.safetensors", tmp_path / "epochs"
     command = ["fit", data, "--target", "y", "-o", model, "--checkpoint", epochs]
-    command += ["--max-epochs", 1_000_000, "-q"]
+    command += ["--max-iter", 1_000_000, "-q"]
     process = subprocess.Popen(
         [sys.executable, "-m", "walkconv", *map(str, command)],
         stdout=subprocess.PIPE,
@@ -104,7 +105,7 @@ def test_a_signal_from_outside_is_one_line(data, tmp_path):
         process.kill()
     assert (process.returncode, out) == (130, "")
     assert err.startswith("walkconv: Training was interrupted in epoch ")
-    assert err.endswith(f"nothing was written to {model}. Call again to go on from {epochs}.\n")
+    assert err.endswith(f"nothing was written to {model}. Call again to continue from {epochs}.\n")
     assert err.count("\n") == 1
     assert not model.exists()
 
@@ -112,7 +113,7 @@ def test_a_signal_from_outside_is_one_line(data, tmp_path):
 SCRIPT = """
 import os, signal, sys
 from walkconv.cli.main import main
-from walkconv.models.training import Training
+from walkconv.training.loop import Training
 
 run_epoch = Training.run_epoch
 
@@ -152,7 +153,7 @@ def test_epochs_of_an_earlier_call_are_not_forgotten(tmp_path):
         raise KeyboardInterrupt
     earlier.touch()
     with (
-        pytest.raises(InterruptedFitError, match=r"go on from .*epochs\.$"),
+        pytest.raises(InterruptedFitError, match=r"continue from .*epochs\.$"),
         no_half_model("m", str(earlier)),
     ):
         raise KeyboardInterrupt

@@ -101,11 +101,13 @@ def test_edges_may_have_columns_of_any_name(run, tmp_path, names):
     assert run("neighbors", tmp_path / "a.csv", "-p", 2, "--kind", "edges") == (0, EXPECTED, SAID)
 
 
-def test_by_default_there_are_6_neighbours_or_all_nodes(run, tmp_path):
+def test_by_default_there_are_9_neighbours_or_all_nodes(run, tmp_path):
     (tmp_path / "four.txt").write_text("0 1\n1 2\n2 3\n")
     assert "fill all 4 slots" in run("neighbors", tmp_path / "four.txt")[2]
-    (tmp_path / "nine.txt").write_text("\n".join(f"{i} {i + 1}" for i in range(8)))
-    assert "fill all 6 slots" in run("neighbors", tmp_path / "nine.txt")[2]
+    (tmp_path / "path.txt").write_text("\n".join(f"{i} {i + 1}" for i in range(11)))
+    assert "fill all 9 slots" in run("neighbors", tmp_path / "path.txt")[2]
+    for kind in (walkconv.GraphCNNClassifier, walkconv.GraphCNNRegressor):
+        assert kind().n_neighbors == 9
 
 
 @pytest.mark.parametrize(("n_steps", "n_kept"), [(1, 2), (2, 4)])
@@ -117,13 +119,13 @@ def test_of_many_columns_the_strongest_edges_are_kept(
     arguments = ["neighbors", tmp_path / "wide.npz", "-p", 3, "-k", n_steps, "--kind", "table"]
     _, whole, said = run(*arguments)
     assert "7 nodes, 49 edges" in said
-    monkeypatch.setattr("walkconv.estimators.graph_source.MANY_NODES", 6)
-    monkeypatch.setattr("walkconv.estimators.graph_source.KEPT_EDGES", 4)
+    monkeypatch.setattr("walkconv.graphs.correlation.graph.MANY_NODES", 6)
+    monkeypatch.setattr("walkconv.graphs.correlation.graph.KEPT_EDGES", 4)
     code, out, said = run(*arguments)
     assert code == 0
     assert said.startswith(
-        f"of 7 columns only the {n_kept} strongest correlations of each are kept; "
-        "visits are counted on these\n"
+        f"keeping only the {n_kept} strongest correlations of each of the 7 columns; "
+        "the walk uses these\n"
     )
     found, expected = (pl.read_csv(io.StringIO(text)) for text in (out, whole))
     if n_steps == 1:  # more edges would change nothing but the number of visits
@@ -144,7 +146,7 @@ def test_arrays_that_are_no_matrix_are_refused(run, tmp_path):
     np.savez(tmp_path / "graph.npz", indptr=[0, 1, 1], indices=[7])
     code, _, err = run("neighbors", tmp_path / "graph.npz", "-p", 1)
     assert code == 1
-    assert "must be those of a CSR matrix" in err
+    assert "its indices must lie between 0 and 1, but one is 7" in err
 
 
 @pytest.mark.parametrize("names", ["letters", "numbers"])
@@ -164,7 +166,7 @@ def test_an_npz_holds_the_arrays(run, tmp_path, names):
 def test_edges_read_in_pieces_are_the_same(run, tmp_path, monkeypatch):
     (tmp_path / "edges.txt").write_text("# a comment\n3 1 3\n\n3 02 -1\nd 4 1\n3 x 1\n")
     whole = run("neighbors", tmp_path / "edges.txt", "-p", 2)
-    monkeypatch.setattr("walkconv.cli.edges.PIECE", 1)
+    monkeypatch.setattr("walkconv.io.edge_lists.PIECE", 1)
     assert run("neighbors", tmp_path / "edges.txt", "-p", 2) == whole
     (tmp_path / "edges.txt").write_text("1 2\n2 3\n\n# no\n4\n")
     assert "line 5 is '4'" in run("neighbors", tmp_path / "edges.txt", "-p", 2)[2]
@@ -181,7 +183,7 @@ def test_a_checkpoint_is_continued_and_known(run, tmp_path):
 
 
 def test_edges_from_stdin_to_a_file(run, tmp_path):
-    output = tmp_path / "new" / "nbrs.csv"
+    output = tmp_path / "nbrs.csv"
     stdin = io.BytesIO(EDGES.encode())
     assert run("neighbors", "-", "-p", 2, "-k", 1, "-o", output, stdin=stdin) == (0, "", SAID)
     assert output.read_text() == EXPECTED
@@ -246,12 +248,18 @@ def test_columns_of_a_table_are_joined_by_their_correlation(run, table):
     assert listing.filter(node="height")["neighbor"].to_list() == ["height", "depth"]
     assert listing.filter(node="height")["sign"].to_list() == [1, -1]
     assert err == (
-        f"read {table} as a table: 3 columns, joined by their correlation; "
-        "--kind edges or --kind matrix if it is a graph\n"
+        f"read {table} as a table: 3 columns, edges are their correlations; "
+        "add --kind edges or --kind matrix if it is a graph\n"
         "3 nodes, 9 edges, 1 step(s): 100.0% of the nodes fill all 2 slots\n"
     )
     known = run("neighbors", table, "-p", 2, "--drop", "id", "--kind", "table")
     assert known == (0, out, err.split("\n", 1)[1])
+
+
+def test_empty_cells_of_a_table_are_missing_values(run, tmp_path):
+    (tmp_path / "a.csv").write_text("x,y\n1,2\n3,\n4,5\n2,1\n")
+    code, out, _ = run("neighbors", tmp_path / "a.csv", "-p", 2, "-q")
+    assert (code, len(out.splitlines())) == (0, 5)
 
 
 def test_npz_tables_may_name_their_columns(run, tmp_path, rng):
@@ -287,7 +295,7 @@ def test_a_warning_is_one_line(run, tmp_path):
             "a.csv",
             "x,y\n1,2\n3,4\n",
             ["--drop", "z"],
-            r"the column\(s\) 'z'; it has 2 col.*: 'x', 'y'",
+            r"the column 'z'; it has 2 columns: 'x', 'y'",
         ),
         ("a.csv", "x\n1\n", ["--kind", "edges"], "source, target and.* it has 1 .*: 'x'"),
         ("a.csv", "a,b,c,d\n1,2,3,4\n", ["--kind", "edges"], "it has 4 .*: 'a', 'b', 'c', 'd'"),
@@ -295,22 +303,21 @@ def test_a_warning_is_one_line(run, tmp_path):
         ("a.csv", "x,y,z\n1,2,3\n", ["--kind", "matrix"], r"3 column\(s\) of weights and 1 row"),
         ("a.csv", "n,x,y\nx,1,2\nz,3,4\n", ["--kind", "matrix"], "its rows are 'x', 'z'"),
         ("a.csv", "x,y\n1,no\n2,3\n", ["--kind", "matrix"], "something else: 'y'"),
-        ("a.txt", "no", ["--kind", "matrix"], r"Matrix Market file: .*[^.]\.$"),
+        ("a.txt", "no", ["--kind", "matrix"], r"must be a Matrix Market file; .*[^.]\.$"),
         ("a.csv", "x\n1\n3\n", ["--drop", "x"], "at least one feature column"),
         ("a.csv", "", [], "could not be read"),
-        ("a.csv", "x,y\n", [], "at least one row below its header"),
-        ("a.csv", "x,y\n1,2\n3,\n", ["-p", "1", "-q"], "X must be finite; got nan"),
+        ("a.csv", "x,y\n", [], "at least one row below its header; it has no rows"),
         ("a.xlsx", "", [], "must end in .csv, .*got .*a.xlsx"),
         ("a.parquet", "nonsense", [], "could not be read"),
         ("a.txt", "1 2\n1 2 3 4\n", [], "line 2 is '1 2 3 4'. Begin comments with #"),
         ("a.txt", "1 2\n1 2 3\n", [], "line 2 is '1 2 3'"),
-        ("a.txt", "# nothing\n", [], "at least one edge; it has none"),
+        ("a.txt", "# nothing\n", [], "at least one edge; it has no edges"),
         ("a.csv", "source,target\na,b\na,\n", [], "must have a source and a target"),
         ("a.csv", "source,target,weight\na,b,much\n", [], "something else: 'weight'"),
-        ("a.csv", "x,y\n1,2\n3,4\n", ["--directed"], "--directed is for a list of edges;.*a table"),
-        ("a.mtx", MARKET, ["--directed"], "--directed is for a list of edges;.*a matrix"),
-        ("a.mtx", MARKET, ["--drop", "x"], "--drop is for columns of a table;.*as matrix"),
-        ("a.csv", EDGES, ["--drop", "x"], "--drop is for columns of a table;.*as edges"),
+        ("a.csv", "x,y\n1,2\n3,4\n", ["--directed"], "directed is for a list of edges;.*a table"),
+        ("a.mtx", MARKET, ["--directed"], "directed is for a list of edges;.*a matrix"),
+        ("a.mtx", MARKET, ["--drop", "x"], "--drop is for columns of a table;.*as a graph"),
+        ("a.csv", EDGES, ["--drop", "x"], "--drop is for columns of a table;.*as a graph"),
         ("a.csv", EDGES, ["-p", "9"], r"at most the number of nodes \(4\); got 9"),
     ],
 )
@@ -358,8 +365,8 @@ def test_an_npz_in_capitals_is_written_and_nothing_is_left_behind(run, tmp_path)
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.npz", b"", "must be an npz"),
-        ("a.npz", b"no archive", "must be an npz"),
+        ("a.npz", b"", "must be an npz file"),
+        ("a.npz", b"no archive", "must be an npz file"),
         ("a.mtx", b"no matrix", "a.mtx must be a Matrix Market file"),
     ],
 )

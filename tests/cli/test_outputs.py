@@ -2,10 +2,7 @@
 
 import os
 
-import polars as pl
 import pytest
-
-from walkconv.cli.tables import read_table, write_table
 
 COMMANDS = {
     "fit": ["fit", "data.csv", "--target", "y", "--test", "test.csv"],
@@ -48,8 +45,8 @@ def test_what_a_command_reads_is_never_its_output(run, folder, command, output, 
     code, out, err = run(*COMMANDS[command[0]], *command[1:], "--output", name)
     assert (code, out) == (1, "")
     assert err == (
-        f"walkconv: error: {said} and --output must be two files; both are {name}. "
-        "Name another output.\n"
+        f"walkconv: error: {said} and --output must be two different files; both are {name}. "
+        "Choose another output.\n"
     )
     for kept in ("data.csv", "test.csv", "model", "rows"):
         assert (folder / kept).read_text() == "precious"
@@ -60,14 +57,18 @@ def test_what_a_command_reads_is_never_its_output(run, folder, command, output, 
     ("output", "message"),
     [
         (".", "must be a file; it is a folder. Name a file in it."),
-        ("rows/out.csv", "must lie in a folder that can be written to; {folder}/rows cannot."),
-        ("rows/new/out.csv", "must lie in a folder that can be written to; {folder}/rows cannot."),
+        ("rows/out.csv", "must be in a folder; {folder}/rows is a file."),
+        (
+            "new/er/out.csv",
+            "must be in a folder that exists; {folder}/new/er does not. Create it first.",
+        ),
     ],
 )
 def test_an_output_that_cannot_be_written_is_refused(run, folder, command, output, message):
     code, out, err = run(*COMMANDS[command], "-o", output)
     assert (code, out) == (1, "")
     assert err == f"walkconv: error: {output} {message.format(folder=folder)}\n"
+    assert not (folder / "new").exists()
 
 
 @pytest.mark.parametrize("command", ["fit", "neighbors"])
@@ -75,7 +76,8 @@ def test_an_output_that_cannot_be_written_is_refused(run, folder, command, outpu
     ("checkpoint", "message"),
     [
         (".", "must be a file; it is a folder. Name a file in it."),
-        ("rows/new", "must lie in a folder that can be written to; {folder}/rows cannot."),
+        ("rows/new", "must be in a folder; {folder}/rows is a file."),
+        ("new/rows", "must be in a folder that exists; {folder}/new does not. Create it first."),
     ],
 )
 def test_a_checkpoint_that_cannot_be_written_is_refused(run, folder, command, checkpoint, message):
@@ -88,18 +90,16 @@ def test_a_model_is_not_written_to_stdout(run, folder):
     code, out, err = run(*COMMANDS["fit"], "-o", "-")
     assert (code, out) == (1, "")
     assert err == (
-        "walkconv: error: --output must be a file: a model is not written to stdout. Name one.\n"
+        "walkconv: error: --output must be a file: a model cannot go to stdout. Name a file.\n"
     )
     assert not (folder / "-").exists()
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.parametrize("output", ["new/er/out.csv", "/dev/null"])
-def test_a_missing_folder_or_a_device_is_no_reason_to_refuse(run, folder, command, output):
-    code, _, err = run(*COMMANDS[command], "-o", output)
+def test_a_device_may_have_any_name(run, folder, command):
+    code, _, err = run(*COMMANDS[command], "-o", "/dev/null")
     assert code == 1
-    assert output not in err  # it is what is read that is at fault
-    assert not (folder / "new").exists()
+    assert "/dev/null" not in err  # the fault is in what is read
 
 
 @pytest.mark.parametrize(
@@ -114,14 +114,5 @@ def test_a_missing_folder_or_a_device_is_no_reason_to_refuse(run, folder, comman
 def test_an_ending_that_nobody_writes_is_refused(run, folder, command, output, known):
     code, _, err = run(*COMMANDS[command], "-o", output)
     assert code == 1
-    ends = f"must end in {known}, or be - for stdout; got {output}."
+    ends = f"must end in {known}, or be - for standard output; got {output}."
     assert err == f"walkconv: error: The name of an output {ends}\n"
-
-
-@pytest.mark.parametrize("name", ["a.csv", "a.CSV", "a.csv.gz", "A.CSV.GZ", "a.tsv", "a.Tsv.Gz"])
-def test_what_is_written_can_be_read(tmp_path, name):
-    table = pl.DataFrame({"a": [1, 2], "b": ["x,y", "z\tw"]})
-    write_table(table, str(tmp_path / name))
-    written = (tmp_path / name).read_bytes()
-    assert (written[:2] == b"\x1f\x8b") == name.lower().endswith(".gz")
-    assert read_table(str(tmp_path / name)).equals(table)

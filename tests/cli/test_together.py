@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import walkconv
-from walkconv.cli.one_voice import one_voice
+from walkconv.cli.processes import one_voice
 
-FIT = ["-a", "C4-FC6", "-p", 3, "--max-epochs", 2, "--n-members", 1, "--random-state", 0]
+FIT = ["-a", "C4-FC6", "-p", 3, "--max-iter", 2, "--n-members", 1, "--random-state", 0]
 
 
 @pytest.fixture
@@ -77,7 +77,7 @@ def second(monkeypatch):
     launched = {"RANK": 1, "WORLD_SIZE": 2, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": 1}
     for name, value in launched.items():
         monkeypatch.setenv(name, str(value))
-    monkeypatch.setattr("walkconv.cli.one_voice.GRACE", 0)
+    monkeypatch.setattr("walkconv.cli.processes.GRACE", 0)
 
 
 @pytest.mark.usefixtures("second")
@@ -123,4 +123,4 @@ def test_checkpoint_and_model_must_be_two_files(run, data, tmp_path):
     model = tmp_path / "m.safetensors"
     code, _, err = run("fit", data, "--target", "y", "-o", model, "--checkpoint", model)
     assert code == 1
-    assert "--checkpoint and --output must be two files" in err
+    assert "--checkpoint and --output must be two different files" in err

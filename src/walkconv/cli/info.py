@@ -1,20 +1,23 @@
-"""``walkconv info``: what is in a model file."""
+"""``walkconv info``: the content of a model file."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from walkconv.cli.options import SHOWN
+
 
 def info(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="Model file of `walkconv fit`.")],
+    model: Annotated[
+        str, typer.Argument(metavar="MODEL", help="Model file that `walkconv fit` wrote.")
+    ],
 ) -> None:
-    """Show what a model file holds."""
+    """Show the content of a model file."""
     from rich.console import Console
     from rich.table import Table
 
     import walkconv
-    from walkconv._checks import listed
 
     fitted = walkconv.load(model)
     facts = {
@@ -22,12 +25,13 @@ def info(
         "architecture": fitted.architecture or "(no hidden layer)",
         "features": str(getattr(fitted, "n_features_in_", "graphs of any size")),
         "parameters": f"{fitted.n_parameters_:,}",
-        "members": str(len(fitted.modules_)),
+        "ensemble members": str(len(fitted.modules_)),
         "file size": f"{Path(model).stat().st_size:,} bytes",
     }
     names = getattr(fitted, "feature_names_in_", None)
     if names is not None:
-        facts["feature names"] = listed([str(name) for name in names])
+        others = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+        facts["feature names"] = ", ".join(repr(str(name)) for name in names[:SHOWN]) + others
     classes = getattr(fitted, "classes_", None)
     if classes is not None:
         facts["classes"] = ", ".join(str(label) for label in classes)

@@ -1,15 +1,24 @@
 """``walkconv predict``: a model file and a table become predictions."""
 
-from functools import partial
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from walkconv.cli.options import check_output, hint_at
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from walkconv import GraphCNNClassifier, GraphCNNRegressor
+
 
 def predict(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="Model file of `walkconv fit`.")],
+    model: Annotated[
+        str, typer.Argument(metavar="MODEL", help="Model file that `walkconv fit` wrote.")
+    ],
     data: Annotated[
-        str, typer.Argument(metavar="FILE", help="Table with the model's columns; - reads CSV.")
+        str,
+        typer.Argument(metavar="FILE", help="Table with the columns of the model; - reads CSV."),
     ],
     output: Annotated[
         str,
@@ -22,39 +31,52 @@ def predict(
         typer.Option(metavar="COLUMN", help="Column to copy to the output; repeatable."),
     ] = None,
 ) -> None:
-    """Predict the rows of a table: a value, or a class and its probabilities."""
+    """Predict each row of a table: a number, or a class and the probability of each class."""
     import polars as pl
 
     import walkconv
-    from walkconv._checks import listed
-    from walkconv.cli.features import MEND, as_numbers, read_features
-    from walkconv.cli.outputs import check_output
-    from walkconv.cli.tables import PARQUET, WRITTEN, ending_of, pick, read_table, write_table
+    from walkconv import io
 
-    check_output(output, {"MODEL": model, "FILE": data}, endings=WRITTEN)
+    check_output(output, {"MODEL": model, "FILE": data}, endings=io.TABLE_ENDINGS)
     fitted = walkconv.load(model)
-    table = read_table(data)
-    kept = pick(table, keep or [], data)
+    table = io.read_table(data)
+    kept = io.select_columns(table, keep or [], source=data)
     names = getattr(fitted, "feature_names_in_", None)
     if names is None:
-        others = table.drop(kept.columns)
-        X = read_features(others, data, partial(typer.echo, err=True), option="--keep").to_numpy()
+        with hint_at("--keep"):
+            X = io.take_features(table, drop=kept.columns, source=data).to_numpy()
     else:
-        X = as_numbers(pick(table, list(names), data), data, remedy=MEND)
-    predictions = fitted.predict(X)
-    if predictions.ndim == 1:
-        is_spelled = predictions.dtype == bool and ending_of(output) not in PARQUET
-        labels = predictions.astype(str) if is_spelled else predictions  # as in probability_True
-        answers = {"prediction": labels.tolist()}
-    else:
-        answers = {f"prediction_{i}": column for i, column in enumerate(predictions.T)}
-    if hasattr(fitted, "predict_proba"):
-        for label, chance in zip(fitted.classes_, fitted.predict_proba(X).T, strict=True):
-            answers[f"probability_{label}"] = chance
+        X = io.take_features(table, list(names), source=data)
+    answers = _answers(fitted, X)
+    if "prediction" in answers and answers["prediction"].dtype == bool and _is_text(output):
+        answers["prediction"] = answers["prediction"].astype(str)  # True, as in probability_True
     twice = [name for name in kept.columns if name in answers]
     if twice:
         raise ValueError(
-            f"--keep must name no column that is predicted; got {listed(twice)}. "
-            "Rename it in the table."
+            f"--keep must not name a column of the predictions; got {', '.join(twice)}. Rename it "
+            "in the table."
         )
-    write_table(pl.concat([kept, pl.DataFrame(answers)], how="horizontal"), output)
+    columns = {name: column.tolist() for name, column in answers.items()}
+    io.write_table(pl.concat([kept, pl.DataFrame(columns)], how="horizontal"), output)
+
+
+def _answers(
+    fitted: "GraphCNNClassifier | GraphCNNRegressor", X: object
+) -> "dict[str, np.ndarray]":
+    """Return the columns of the predictions. The network runs once."""
+    from walkconv import GraphCNNClassifier
+
+    if isinstance(fitted, GraphCNNClassifier):
+        probability = fitted.predict_proba(X)
+        answers = {"prediction": fitted.classes_[probability.argmax(axis=1)]}
+        for label, column in zip(fitted.classes_, probability.T, strict=True):
+            answers[f"probability_{label}"] = column
+        return answers
+    predictions = fitted.predict(X)
+    if predictions.ndim == 1:
+        return {"prediction": predictions}
+    return {f"prediction_{i}": column for i, column in enumerate(predictions.T)}
+
+
+def _is_text(output: str) -> bool:
+    return not output.lower().endswith((".parquet", ".pq"))

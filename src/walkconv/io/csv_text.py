@@ -1,0 +1,78 @@
+"""Tables in text: read, with clear errors for another encoding or separator."""
+
+import re
+from collections import Counter
+from functools import partial
+
+import polars as pl
+
+from walkconv._checks import listed
+
+EMPTY_CELLS = ["", "NA", "NaN", "nan", "null"]
+DOUBLED = re.compile(r"._duplicated_\d+$")
+"""What polars makes of a name that a column before has too."""
+ENDINGS = {",": ".csv", "\t": ".tsv"}
+
+
+def read_csv(source: str | bytes, path: str, *, separator: str) -> pl.DataFrame:
+    """Return a table in text.
+
+    Parameters
+    ----------
+    source : str or bytes
+        A file, or its content.
+    path : str
+        What an error calls it.
+    separator : str
+        The character between columns.
+    """
+    read = partial(
+        pl.read_csv,
+        source,
+        separator=separator,
+        null_values=EMPTY_CELLS,
+        infer_schema_length=None,
+    )
+    try:
+        table = read()
+    except pl.exceptions.PolarsError as error:
+        if "invalid utf-8" in str(error):
+            raise not_utf8(path) from None
+        _check_header(read(n_rows=0, truncate_ragged_lines=True), path, separator)
+        raise
+    _check_header(table, path, separator)
+    if any(DOUBLED.search(name) for name in table.columns):
+        names = read(has_header=False, n_rows=1, infer_schema=False).row(0)
+        twice = [name for name, times in Counter(names).items() if name and times > 1]
+        if twice:
+            raise ValueError(
+                f"{path} must have a name of its own for each column; found twice: {listed(twice)}."
+            )
+    return table
+
+
+def not_utf8(path: str) -> ValueError:
+    """Return the error for a text in another encoding."""
+    return ValueError(f"{path} must be text in UTF-8; it has another encoding. Save it as UTF-8.")
+
+
+def _check_header(table: pl.DataFrame, path: str, separator: str) -> None:
+    """Refuse names that could not be decoded, and one column that should be several."""
+    if any("\N{REPLACEMENT CHARACTER}" in name for name in table.columns):
+        raise not_utf8(path)
+    if any("\r" in name for name in table.columns):
+        raise ValueError(
+            f"{path} must end its lines with a line feed; they end with a carriage return alone. "
+            "Save it again with the ends of lines of Unix or Windows."
+        )
+    if table.width > 1:
+        return
+    name, cells = table.columns[0], table.to_series().drop_nulls().head(1).cast(pl.String)
+    for mark in ";\t,":
+        if mark != separator and mark in name and all(mark in cell for cell in cells):
+            save = "Save it as CSV with commas between columns and decimal points in numbers."
+            rename = f"Rename it so that it ends in {ENDINGS.get(mark)}."
+            raise ValueError(
+                f"{path} must have {separator!r} between its columns; it seems to have {mark!r}. "
+                f"{rename if mark in ENDINGS and path != '-' else save}"
+            )
