@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from walkconv import _native
 from walkconv.conv import engines, native, tiled
 
 hypothesis.settings.register_profile("walkconv", deadline=None, derandomize=True)
@@ -79,3 +80,9 @@ def each_native_engine(request, monkeypatch):
     chosen = _chosen(request.param)
     monkeypatch.setattr(engines, "choose", lambda: chosen)
     return request.param
+
+
+@pytest.fixture
+def without_library(monkeypatch):
+    """Run the test as if the native library had not been built; torch keeps its engine."""
+    monkeypatch.setattr(_native, "library", lambda: None)

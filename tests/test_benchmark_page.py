@@ -30,7 +30,7 @@ def page(benchmark_module):
     return benchmark_module("page")
 
 
-@pytest.mark.parametrize("name", ["page", "scale_page"])
+@pytest.mark.parametrize("name", ["page", "scale_page", "structure_page"])
 def test_the_page_is_current(benchmark_module, name):
     page = benchmark_module(name)
     assert page.PAGE.read_text() == page.page(json.loads(page.RESULTS.read_text()))
@@ -130,3 +130,40 @@ def pooling(monkeypatch):
 
 def test_the_page_on_pooling_is_current(pooling):
     assert pooling.PAGE.read_text() == pooling.page(json.loads(pooling.RESULTS.read_text()))
+
+
+def test_slots_and_procrustes_are_right_for_a_turned_grid_and_notice_swapped_columns(
+    benchmark_module,
+):
+    scores = benchmark_module("structure_scores")
+    grid = np.stack(np.divmod(np.arange(35), 7), axis=1).astype(float)
+    ends = np.zeros(2)
+    turned = grid[:, ::-1] * [-1, 1] + 0.2
+    assert scores.slots_right(turned, grid, ends, ends) == 1.0
+    assert scores.procrustes_error(3 * turned, grid, ends, ends) == pytest.approx(0.0, abs=1e-12)
+    turned[[8, 24]] = turned[[24, 8]]
+    n_wrong = 32  # the 8 slots of both nodes, and the 8 slots that should hold each
+    n_slots = 2 * (5 * 6 + 4 * 7 + 2 * 4 * 6)
+    assert scores.slots_right(turned, grid, ends, ends) == pytest.approx(1 - n_wrong / n_slots)
+    assert scores.procrustes_error(turned, grid, ends, ends) > 0.01
+
+
+def test_slots_of_a_ring_go_round_wherever_it_is_cut(benchmark_module):
+    scores = benchmark_module("structure_scores")
+    sites = np.arange(9.0)[:, None]
+    period, ends = np.array([9.0]), np.zeros(1)
+    around = (4.5 - sites) % 9
+    assert scores.slots_right(around, sites, period, period) == 1.0
+    assert scores.procrustes_error(around, sites, period, period) == pytest.approx(0, abs=1e-12)
+    assert scores.slots_right(around, sites, ends, period) == pytest.approx(16 / 18)
+
+
+def test_channels_are_right_only_if_whole_groups_have_the_labels_of_most(benchmark_module):
+    scores = benchmark_module("structure_scores")
+    site, true = np.repeat([0, 1, 2, 3], 2), np.tile([0, 1], 4)
+    node = np.array([5, 5, 1, 1, 2, 3, 7, 7])  # the third pair is split
+    share, is_grouped = scores.groups_right(node, site)
+    assert share == 0.75
+    assert is_grouped.tolist() == [True] * 4 + [False] * 2 + [True] * 2
+    channel = np.array([1, 0, 1, 0, 1, 0, 0, 1])  # the last pair is the other way round
+    assert scores.labels_right(channel, true, site, is_grouped) == 0.5

@@ -1,5 +1,6 @@
 """One file holds arrays and settings, whole or not at all."""
 
+import hashlib
 import json
 import os
 import pickle
@@ -10,7 +11,6 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file, save_file
 
-from walkconv._files import remove_leftovers
 from walkconv.persistence import FORMAT, ModelFileError, read_file, write_file
 
 ARRAYS = {
@@ -130,6 +130,40 @@ def test_bad_headers(path, changes, message):
         read_file(path, "note")
 
 
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ("[" * 100_000, "settings that cannot be read"),
+        ("{", "settings that cannot be read"),
+        ("1" * 5000, "settings that cannot be read"),
+        ("[" + "[]," * 2_000_000 + "[]]", "a header that cannot be read"),
+        ("[]", "settings that are no record"),
+        ("\ud800", "settings that are not text"),
+    ],
+    ids=["deep", "not JSON", "digits", "wide", "a list", "half a letter"],
+)
+def test_settings_that_no_walkconv_wrote_are_refused(tmp_path, settings, message):
+    path = tmp_path / "a"
+    header = {"format": FORMAT, "kind": "note", "settings": settings}
+    header["digest"] = hashlib.sha256(settings.encode(errors="replace")).hexdigest()
+    save_file({}, path, {"walkconv": json.dumps(header)})
+    with pytest.raises(ModelFileError, match=message):
+        read_file(path, "note")
+
+
+@pytest.mark.parametrize("header", ["[" * 100_000, '{"format": 1e999, "kind": "note"}', "1" * 5000])
+def test_headers_that_no_walkconv_wrote_are_refused(tmp_path, header):
+    save_file({}, tmp_path / "a", {"walkconv": header})
+    with pytest.raises(ModelFileError, match="a has a header that cannot be read"):
+        read_file(tmp_path / "a", "note")
+
+
+def test_a_file_of_very_many_arrays_is_refused(tmp_path):
+    save_file({str(i): np.zeros(0) for i in range(2**16 + 1)}, tmp_path / "a")
+    with pytest.raises(ModelFileError, match="it has 65537 arrays; the most are 65536"):
+        read_file(tmp_path / "a", "note")
+
+
 def test_files_of_others(tmp_path):
     path = tmp_path / "other.safetensors"
     for metadata in (None, {"format": "pt"}, {"walkconv": "["}, {"walkconv": "3"}):
@@ -156,15 +190,6 @@ def test_a_failed_write_leaves_the_old_file(path, monkeypatch):
         write_file(path, "note", {}, {"other": 1})
     assert path.read_bytes() == before
     assert os.listdir(path.parent) == [path.name]
-
-
-def test_leftovers_of_a_killed_writer_are_removed(path):
-    leftover = path.with_name(f".{path.name}.123.part")
-    leftover.write_bytes(b"half")
-    other = path.with_name(".b.safetensors.123.part")
-    other.write_bytes(b"half")
-    remove_leftovers(path)
-    assert sorted(os.listdir(path.parent)) == [other.name, path.name]
 
 
 def test_it_needs_no_torch():

@@ -1,11 +1,20 @@
+import importlib
 import inspect
+import re
 import tomllib
 from pathlib import Path
 
 import pytest
 
 import walkconv
-from walkconv.models import members
+from walkconv.training import members
+
+ROOT = Path(__file__).parents[1]
+SECTIONS = re.split(r"^## ", (ROOT / "docs" / "reference.md").read_text(), flags=re.MULTILINE)[1:]
+REFERENCE = {
+    section.splitlines()[0]: re.findall(r"^\| `(\w+)` \| \S", section, flags=re.MULTILINE)
+    for section in SECTIONS
+}
 
 
 def is_error(thing):
@@ -34,5 +43,17 @@ def test_an_unknown_name_is_an_attribute_error():
 
 
 def test_the_version_is_that_of_the_project():
-    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert walkconv.__version__ == project["version"]
+
+
+@pytest.mark.parametrize("room", REFERENCE)
+def test_the_reference_lists_each_public_name_of_a_room_once(room):
+    assert sorted(REFERENCE[room]) == sorted(importlib.import_module(room).__all__)
+
+
+def test_every_public_room_is_in_the_reference():
+    public = [getattr(walkconv, name) for name in walkconv.__all__]
+    rooms = {thing.__name__ for thing in public if inspect.ismodule(thing)}
+    assert rooms
+    assert rooms | {"walkconv"} <= set(REFERENCE)

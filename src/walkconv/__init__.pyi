@@ -1,5 +1,6 @@
 # The public names, one line each; `__init__.py` loads each room when its first name is used.
 from . import datasets as datasets
+from . import io as io
 from ._adapters import as_graph as as_graph
 from ._samples import GraphSample as GraphSample
 from .coarsening import Coarsening as Coarsening
@@ -15,16 +16,17 @@ from .graphs import graph_from_edges as graph_from_edges
 from .graphs import grid_graph as grid_graph
 from .graphs import heat_kernel_graph as heat_kernel_graph
 from .graphs import knn_graph as knn_graph
+from .images import ColumnLayout as ColumnLayout
 from .layers import GraphConv as GraphConv
 from .layers import GraphPool as GraphPool
 from .layers import GraphReadout as GraphReadout
 from .layouts import Layout as Layout
+from .layouts import layout_columns as layout_columns
 from .layouts import layout_graph as layout_graph
-from .layouts import layout_quality as layout_quality
-from .models import join_processes as join_processes
-from .models.members import InterruptedFitWarning as InterruptedFitWarning
 from .molecules import graphs_from_smiles as graphs_from_smiles
 from .persistence import ModelFileError as ModelFileError
+from .training import InterruptedFitWarning as InterruptedFitWarning
+from .training import join_processes as join_processes
 from .walks import Neighbors as Neighbors
 from .walks import diagnose as diagnose
 from .walks import expected_visits as expected_visits

@@ -1,7 +1,8 @@
-"""Arrays and settings become one safetensors file, and come back.
+"""Write arrays and settings to one safetensors file, and read them back.
 
 The settings are one JSON string in the metadata of the file, beside a format number, the kind of
-the file and a digest of all it holds. Reading runs no code. What the arrays mean is not known here.
+the file and a digest of its contents. Reading runs no code. This module does not know what the
+arrays mean.
 """
 
 import hashlib
@@ -17,15 +18,21 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
+from walkconv._checks import check_integer
 from walkconv._files import whole_file
 
 FORMAT = 1
 KEY = "walkconv"
+MOST_ARRAYS = 2**16
+MOST_VALUES = 2**20
+"""Arrays, and values of the settings, that a small file may hold: each costs far more memory than
+its bytes. A large file may hold one more value for every `BYTES_PER_VALUE` bytes."""
+BYTES_PER_VALUE = 64
 WRITERS = ("walkconv", "numpy", "scikit-learn", "torch")
 
 
 class ModelFileError(ValueError):
-    """A file is not what it should be: cut short, changed, of another kind or of a newer format."""
+    """A file is not valid: incomplete, changed, of another kind or of a newer format."""
 
 
 def write_file(
@@ -38,7 +45,7 @@ def write_file(
     path : path
         An existing file is replaced.
     kind : str
-        What the file is for; `read_file` asks for it.
+        What the file is for. `read_file` checks it.
     arrays : mapping of str to ndarray
         Numbers and booleans.
     settings : dict
@@ -72,9 +79,9 @@ def read_file(path: str | os.PathLike, kind: str) -> tuple[dict[str, np.ndarray]
     Raises
     ------
     FileNotFoundError
-        Where there is no file.
+        If the file does not exist.
     ModelFileError
-        Where the file is anything but a whole file of that kind in a format known here.
+        If the file is not a complete file of that kind in a known format.
     """
     path = Path(path)
     if not path.is_file():
@@ -82,25 +89,59 @@ def read_file(path: str | os.PathLike, kind: str) -> tuple[dict[str, np.ndarray]
     try:
         with safe_open(path, framework="np") as file:
             metadata = file.metadata() or {}
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (SafetensorError, OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            names = file.keys()
+            if len(names) > MOST_ARRAYS:
+                raise ValueError(f"it has {len(names)} arrays; the most are {MOST_ARRAYS}")
+            arrays = {name: file.get_tensor(name) for name in names}
+    except (SafetensorError, OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise ModelFileError(
             f"{path.name} must be a whole safetensors file; it cannot be read ({error}). "
             "It may be cut short or not be a model at all."
         ) from None
     header = _read_header(path, metadata, kind)
-    if _digest(arrays, header["settings"]) != header["digest"]:
-        raise ModelFileError(f"{path.name} must be as it was written; its contents have changed.")
-    return arrays, json.loads(header["settings"])
+    try:
+        digest = _digest(arrays, header["settings"])
+        if digest != header["digest"]:
+            raise ModelFileError(
+                f"{path.name} must be as it was written; its contents have changed."
+            )
+        settings = _parse(header["settings"], path.stat().st_size)
+    except UnicodeEncodeError:
+        raise ModelFileError(f"{path.name} has settings that are not text.") from None
+    except _JSON_ERRORS as error:
+        raise ModelFileError(f"{path.name} has settings that cannot be read: {error}") from None
+    if not isinstance(settings, dict):
+        raise ModelFileError(f"{path.name} has settings that are no record.")
+    return arrays, settings
+
+
+class _TooManyValuesError(Exception):
+    """JSON would need far more memory than the file has bytes."""
+
+
+_JSON_ERRORS = (json.JSONDecodeError, RecursionError, _TooManyValuesError)
+
+
+def _parse(text: str, n_bytes: int) -> Any:
+    """Return what a text of JSON in a file of `n_bytes` holds."""
+    n_values = sum(map(text.count, ",[{"))
+    if n_values > MOST_VALUES + n_bytes // BYTES_PER_VALUE:
+        raise _TooManyValuesError(f"they have {n_values} values, too many for the file.")
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        raise
+    except ValueError as error:  # a number of thousands of digits
+        raise json.JSONDecodeError(str(error), "", 0) from None
 
 
 def _read_header(path: Path, metadata: Mapping[str, str], kind: str) -> dict[str, Any]:
     if KEY not in metadata:
-        raise ModelFileError(f"{path.name} must be written by walkconv; it is another's file.")
+        raise ModelFileError(f"{path.name} must be written by walkconv; it was not.")
     try:
-        header = json.loads(metadata[KEY])
-        number, came = int(header["format"]), str(header["kind"])
-    except (ValueError, KeyError, TypeError):
+        header = _parse(metadata[KEY], path.stat().st_size)
+        number, found = check_integer(header["format"], "format", minimum=1), str(header["kind"])
+    except (*_JSON_ERRORS, ValueError, KeyError, TypeError):
         raise ModelFileError(f"{path.name} has a header that cannot be read.") from None
     if number > FORMAT:
         raise ModelFileError(
@@ -109,8 +150,8 @@ def _read_header(path: Path, metadata: Mapping[str, str], kind: str) -> dict[str
         )
     if not all(isinstance(header.get(name), str) for name in ("digest", "settings")):
         raise ModelFileError(f"{path.name} has a header that cannot be read.")
-    if came != kind:
-        raise ModelFileError(f"{path.name} must be a {kind}; it is a {came}.")
+    if found != kind:
+        raise ModelFileError(f"{path.name} must be a {kind}; it is a {found[:60]}.")
     return header
 
 

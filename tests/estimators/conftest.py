@@ -18,6 +18,17 @@ SMALL = {
 
 
 @pytest.fixture
+def with_attributes():
+    """Return a function that makes a model one of a subclass with `ties`, `weighting`, ... set."""
+
+    def make(model, **attributes):
+        kind = type(type(model).__name__, (type(model),), attributes)
+        return kind(**model.get_params())
+
+    return make
+
+
+@pytest.fixture
 def classifier():
     return GraphCNNClassifier(**SMALL)
 

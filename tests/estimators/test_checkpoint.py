@@ -4,26 +4,32 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
+from functools import partial
 
 import numpy as np
 import pytest
+import torch
 from sklearn.base import clone
 
-from walkconv import GraphCNNRegressor, grid_graph
-from walkconv.models.training import Training
+from walkconv import GraphCNNRegressor, grid_graph, knn_graph
 from walkconv.persistence import ModelFileError, read_file, write_file
+from walkconv.training.loop import Training
 
 VARIANTS = {
     "adamw": {},
-    "adam": {"solver": "adam"},
-    "rmsprop without normalization": {"solver": "rmsprop", "normalization": None},
+    "adam": {"solver": "adam", "schedule": "constant"},
+    "rmsprop without normalization": {
+        "solver": "rmsprop",
+        "schedule": "constant",
+        "normalization": None,
+    },
     "members": {"n_members": 3, "max_iter": 4},
-    "early stopping": {"early_stopping": True, "n_iter_no_change": 3, "max_iter": 20},
+    "early stopping": {"early_stopping": 3, "max_iter": 20},
     "given graph": {"graph": grid_graph((7,)), "dropout": 0.5},
-    "pooling": {"architecture": "C3-P2-C2", "ties": "random"},
-    "positions": {"ties": np.arange(7.0)[:, None]},
+    "pooling": {"architecture": "C3-P2-C2"},
+    "positions": {"order": np.arange(7.0)[:, None]},
 }
+RARE = {"pooling": {"ties": "random"}, "positions": {}}
 
 
 class PowerCutError(Exception):
@@ -43,11 +49,11 @@ def fail_after(monkeypatch, n_epochs):
     monkeypatch.setattr(Training, "run_epoch", run)
 
 
-def fit_and_stop(model, X, y, n_epochs):
+def fit_and_stop(model, X, y, n_epochs, path):
     with pytest.MonkeyPatch.context() as patch:
         fail_after(patch, n_epochs)
         with pytest.raises(PowerCutError):
-            clone(model).fit(X, y)
+            clone(model).fit(X, y, checkpoint=path)
 
 
 def weights(model):
@@ -60,42 +66,49 @@ def without_seconds(history):
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_a_stopped_fit_continues_exactly(regressor, table, values, variant, tmp_path):
-    regressor.set_params(**VARIANTS[variant])
+def test_a_stopped_fit_continues_exactly(
+    regressor, table, values, variant, tmp_path, with_attributes
+):
+    regressor = with_attributes(regressor.set_params(**VARIANTS[variant]), **RARE.get(variant, {}))
     expected = clone(regressor).fit(table, values)
-    regressor.set_params(checkpoint=tmp_path / "c.safetensors")
+    path = tmp_path / "c.safetensors"
     for n_epochs in (1, 0, 2, 3):
-        fit_and_stop(regressor, table, values, n_epochs)
-    found = clone(regressor).fit(table, values)
+        fit_and_stop(regressor, table, values, n_epochs, path)
+    found = clone(regressor).fit(table, values, checkpoint=path)
     np.testing.assert_array_equal(weights(found), weights(expected))
     assert without_seconds(found.history_) == without_seconds(expected.history_)
     np.testing.assert_array_equal(found.predict(table), expected.predict(table))
 
 
 def test_a_finished_fit_is_not_repeated(regressor, table, values, tmp_path, monkeypatch):
-    regressor.set_params(checkpoint=tmp_path / "c.safetensors", n_members=2, max_iter=3)
-    first = clone(regressor).fit(table, values)
+    regressor.set_params(n_members=2, max_iter=3)
+    path = tmp_path / "c.safetensors"
+    first = clone(regressor).fit(table, values, checkpoint=path)
     fail_after(monkeypatch, 0)
-    again = clone(regressor).fit(table, values)
+    again = clone(regressor).fit(table, values, checkpoint=path)
     np.testing.assert_array_equal(weights(again), weights(first))
     assert again.history_ == first.history_
 
 
 def test_without_a_seed_the_file_keeps_it(regressor, table, values, tmp_path):
-    regressor.set_params(checkpoint=tmp_path / "c.safetensors", random_state=None)
-    regressor.set_params(early_stopping=True)
-    fit_and_stop(regressor, table, values, 2)
-    _, settings = read_file(tmp_path / "c.safetensors", "checkpoint")
-    found = clone(regressor).fit(table, values)
-    assert read_file(tmp_path / "c.safetensors", "checkpoint")[1]["seed"] == settings["seed"]
+    regressor.set_params(early_stopping=True, random_state=None)
+    path = tmp_path / "c.safetensors"
+    fit_and_stop(regressor, table, values, 2, path)
+    _, settings = read_file(path, "checkpoint")
+    found = clone(regressor).fit(table, values, checkpoint=path)
+    assert read_file(path, "checkpoint")[1]["seed"] == settings["seed"]
     assert without_seconds(found.history_[:2]) == without_seconds(settings["members"][0]["history"])
 
 
 @pytest.fixture
-def stopped(regressor, table, values, tmp_path):
-    """A regressor with a checkpoint of two epochs."""
-    regressor.set_params(checkpoint=tmp_path / "c.safetensors")
-    fit_and_stop(regressor, table, values, 2)
+def path(tmp_path):
+    return tmp_path / "c.safetensors"
+
+
+@pytest.fixture
+def stopped(regressor, table, values, path):
+    """A regressor whose fit has left a checkpoint of two epochs."""
+    fit_and_stop(regressor, table, values, 2, path)
     return regressor
 
 
@@ -108,37 +121,54 @@ def stopped(regressor, table, values, tmp_path):
         ({"random_state": 1}, "random_state was 0 and is 1"),
         ({"graph": "knn"}, "graph was 'correlation' and is 'knn'"),
         ({"graph": np.eye(7)}, "graph has changed"),
-        ({"ties": "random"}, "ties was 'index' and is 'random'"),
-        ({"ties": np.zeros((7, 1))}, "ties has changed"),
-        ({"pooling": "mean"}, "pooling was 'max' and is 'mean'"),
+        (
+            {"graph": partial(knn_graph, n_neighbors=2)},
+            "graph was 'correlation' and is .*knn_graph",
+        ),
     ],
 )
-def test_other_arguments_are_refused(stopped, table, values, changes, message):
+def test_other_arguments_are_refused(stopped, table, values, path, changes, message):
+    with pytest.raises(ValueError, match=f"belongs to another fit: {message}.*Call fit with the"):
+        stopped.set_params(**changes).fit(table, values, checkpoint=path)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"ties": "random"}, "ties was 'index' and is 'random'"),
+        ({"ties": np.zeros((7, 1))}, "ties has changed"),
+        ({"weighting": "signed_visits"}, "weighting was 'rank' and is 'signed_visits'"),
+        ({"conv_dropped": "values"}, "conv_dropped was 'nodes' and is 'values'"),
+    ],
+)
+def test_other_class_attributes_are_refused(
+    stopped, table, values, path, changes, message, with_attributes
+):
+    other = with_attributes(stopped, **changes)
     with pytest.raises(ValueError, match=f"belongs to another fit: {message}. Call fit with the"):
-        stopped.set_params(**changes).fit(table, values)
+        other.fit(table, values, checkpoint=path)
 
 
-def test_other_data_is_refused(stopped, table, values):
+def test_other_data_is_refused(stopped, table, values, path):
     table[3, 3] += 1e-9
     with pytest.raises(ValueError, match="another fit: X has changed"):
-        stopped.fit(table, values)
+        stopped.fit(table, values, checkpoint=path)
     table[3, 3] -= 1e-9
     with pytest.raises(ValueError, match="another fit: validation_data has changed"):
-        stopped.fit(table, values, validation_data=(table, values))
+        stopped.fit(table, values, checkpoint=path, validation_data=(table, values))
     with pytest.raises(ValueError, match="another fit: weight has changed"):
-        stopped.fit(table, values, sample_weight=np.arange(1, 61))
+        stopped.fit(table, values, np.arange(1, 61), checkpoint=path)
     with pytest.raises(ValueError, match="another fit: y has changed"):
-        stopped.fit(table, values + np.arange(60))
+        stopped.fit(table, values + np.arange(60), checkpoint=path)
 
 
-def test_what_changes_no_weight_may_change(stopped, table, values):
-    expected = clone(stopped).set_params(checkpoint=None).fit(table, values)
-    found = stopped.set_params(verbose=1, device="cpu", checkpoint=str(stopped.checkpoint))
-    np.testing.assert_array_equal(weights(found.fit(table, values)), weights(expected))
+def test_what_changes_no_weight_may_change(stopped, table, values, path):
+    expected = clone(stopped).fit(table, values)
+    found = stopped.set_params(verbose=1, device="cpu").fit(table, values, checkpoint=str(path))
+    np.testing.assert_array_equal(weights(found), weights(expected))
 
 
-def test_spoiled_checkpoints_are_refused(stopped, table, values):
-    path = Path(stopped.checkpoint)
+def test_spoiled_checkpoints_are_refused(stopped, table, values, path):
     arrays, settings = read_file(path, "checkpoint")
     for change in (
         lambda a, s: a.pop(next(name for name in a if "weights" in name)),
@@ -153,15 +183,15 @@ def test_spoiled_checkpoints_are_refused(stopped, table, values):
         change(spoiled, told)
         write_file(path, "checkpoint", spoiled, told)
         with pytest.raises(ModelFileError, match=r"^c.safetensors"):
-            clone(stopped).fit(table, values)
+            clone(stopped).fit(table, values, checkpoint=path)
     path.write_bytes(path.read_bytes()[:-5])
     with pytest.raises(ModelFileError, match="cut short"):
-        stopped.fit(table, values)
+        stopped.fit(table, values, checkpoint=path)
 
 
-def test_a_checkpoint_does_not_go_with_a_warm_start(stopped, table, values):
+def test_a_checkpoint_does_not_go_with_a_warm_start(stopped, table, values, path):
     with pytest.raises(ValueError, match="checkpoint and warm_start do not go together"):
-        stopped.set_params(warm_start=True).fit(table, values)
+        stopped.set_params(warm_start=True).fit(table, values, checkpoint=path)
 
 
 KILLED = """
@@ -176,9 +206,9 @@ y = X @ np.arange(6)
 
 def fit(checkpoint, model):
     settings = {"n_members": 1, "max_iter": 120, "batch_size": 16}
-    settings |= {"early_stopping": True, "n_iter_no_change": 120}
-    estimator = GraphCNNRegressor("FC8", checkpoint=checkpoint, random_state=0, **settings)
-    estimator.fit(X, y).save(model)
+    settings |= {"early_stopping": 120}
+    estimator = GraphCNNRegressor("FC8", random_state=0, **settings)
+    estimator.fit(X, y, checkpoint=checkpoint).save(model)
 
 def start(*arguments):
     child = os.fork()
@@ -232,10 +262,10 @@ def test_a_process_killed_at_any_moment_continues_exactly(tmp_path):
     assert outcome["files"] == ["c", "expected", "found"]
 
 
-def test_a_checkpoint_is_no_model(stopped):
+def test_a_checkpoint_is_no_model(stopped, path):
     assert isinstance(stopped, GraphCNNRegressor)
     with pytest.raises(ModelFileError, match="must be a model; it is a checkpoint"):
-        read_file(stopped.checkpoint, "model")
+        read_file(path, "model")
 
 
 def test_a_checkpoint_that_cannot_be_written_is_refused_before_the_first_epoch(
@@ -243,7 +273,79 @@ def test_a_checkpoint_that_cannot_be_written_is_refused_before_the_first_epoch(
 ):
     (tmp_path / "file").write_text("no folder")
     fail_after(monkeypatch, 0)
-    regressor.set_params(checkpoint=tmp_path / "file" / "checkpoint")
     with pytest.raises(OSError, match="checkpoint"):
-        regressor.fit(table, values)
+        regressor.fit(table, values, checkpoint=tmp_path / "file" / "checkpoint")
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_checkpoint_belongs_to_the_graph_that_a_callable_returned(tmp_path, table, values):
+    def learner(n_neighbors):
+        return lambda X: knn_graph(X, n_neighbors=n_neighbors)
+
+    def fit(n_neighbors):
+        model = GraphCNNRegressor("C2", graph=learner(n_neighbors), max_iter=1, random_state=0)
+        return model.fit(table, values, checkpoint=tmp_path / "stopped.ckpt")
+
+    np.testing.assert_array_equal(weights(fit(2)), weights(fit(2)))
+    with pytest.raises(ValueError, match="belongs to another fit: graph has changed"):
+        fit(3)
+
+
+def test_a_second_fit_on_one_checkpoint_is_refused_and_the_first_goes_on(
+    regressor, table, values, path
+):
+    other = clone(regressor).set_params(learning_rate=0.5)
+
+    def fit_beside(model):
+        with pytest.raises(BlockingIOError, match="must have one user at a time"):
+            clone(other).fit(table, values, checkpoint=path)
+
+    found = clone(regressor).fit(table, values, checkpoint=path, after_epoch=fit_beside)
+    np.testing.assert_array_equal(weights(found), weights(clone(regressor).fit(table, values)))
+    assert [each.name for each in path.parent.iterdir()] == [path.name]
+
+
+def test_another_number_of_threads_is_refused_as_the_last_bits_depend_on_it(
+    stopped, table, values, path
+):
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(before + 1)
+        message = rf"threads of torch \(torch.set_num_threads\) was {before} and is {before + 1}"
+        with pytest.raises(ValueError, match=message):
+            stopped.fit(table, values, checkpoint=path)
+    finally:
+        torch.set_num_threads(before)
+
+
+SPOILED = {
+    "NaN weights": lambda a, s: _each(a, "weight", lambda x: x * np.nan),
+    "NaN moments": lambda a, s: _each(a, "exp_avg_sq", lambda x: x * np.nan),
+    "negative squares": lambda a, s: _each(a, "exp_avg_sq", lambda x: x - 9),
+    "no steps": lambda a, s: _each(a, ".step", lambda x: x * 0),
+    "other moments": lambda a, s: a.pop("member.0.solver.0.exp_avg"),
+    "moments of no weight": lambda a, s: a.update({"member.0.solver.99.step": np.float32(1)}),
+    "huge seed": lambda a, s: s.update(seed=10**30),
+    "negative seed": lambda a, s: s.update(seed=-1),
+    "infinite epoch": lambda a, s: s["members"][0].update(best_epoch=float("inf")),
+    "epoch to come": lambda a, s: s["members"][0].update(best_epoch=9),
+    "history of another member": lambda a, s: s["members"][0]["history"][0].update(member=1),
+    "history without a loss": lambda a, s: s["members"][0]["history"][0].pop("loss"),
+    "long history": lambda a, s: s["members"][0].update(history=[{}] * 99),
+}
+
+
+def _each(arrays, part, change):
+    for name in arrays:
+        if part in name and arrays[name].dtype.kind == "f":
+            arrays[name] = change(arrays[name]).astype(arrays[name].dtype)
+
+
+@pytest.mark.parametrize("spoiled", SPOILED)
+def test_a_checkpoint_of_impossible_values_is_refused(stopped, table, values, path, spoiled):
+    arrays, content = read_file(path, "checkpoint")
+    arrays = {name: array.copy() for name, array in arrays.items()}
+    SPOILED[spoiled](arrays, content)
+    write_file(path, "checkpoint", arrays, content)
+    with pytest.raises(ModelFileError, match=r"^c.safetensors (does not fit|is not a whole)"):
+        stopped.fit(table, values, checkpoint=path)

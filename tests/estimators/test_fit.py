@@ -10,9 +10,9 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import accuracy_score
 
 from walkconv import GraphCNNClassifier, GraphCNNRegressor, correlation_graph
-from walkconv.estimators import graph_source
-from walkconv.models import Network
-from walkconv.models.members import InterruptedFitWarning
+from walkconv.graphs.correlation import graph as learned
+from walkconv.networks import Network
+from walkconv.training import InterruptedFitWarning
 
 
 def weights(model):
@@ -41,9 +41,7 @@ def test_a_classifier_learns_and_says_what_it_learned(classifier, table, classes
         ({"n_neighbors": 9}, 8),
         ({"n_steps": 2}, 6),
         ({"n_steps": 2, "n_neighbors": 9}, 8),
-        ({"weighting": "signed_visits"}, 6),
-        ({"ties": "random"}, 6),
-        ({"ties": [[column] for column in range(12)]}, 6),
+        ({"order": [[column] for column in range(12)]}, 6),
         ({"architecture": "C2-P2"}, 6),
         ({"order": "auto"}, 6),
         ({"graph": "heat_kernel"}, 6),
@@ -54,8 +52,8 @@ def test_of_many_columns_no_more_edges_are_kept_than_are_used(rng, monkeypatch, 
     X = rng.normal(size=(40, 12)).cumsum(axis=1)
     settings = {"architecture": "C2", "n_neighbors": 5, "max_iter": 1, "random_state": 0} | settings
     with_all = GraphCNNRegressor(**settings).fit(X, X[:, 0])
-    monkeypatch.setattr(graph_source, "MANY_NODES", 11)
-    monkeypatch.setattr(graph_source, "KEPT_EDGES", 6)
+    monkeypatch.setattr(learned, "MANY_NODES", 11)
+    monkeypatch.setattr(learned, "KEPT_EDGES", 6)
     model = GraphCNNRegressor(**settings).fit(X, X[:, 0])
     kept = sp.csr_array(model.graph_ - sp.diags_array(model.graph_.diagonal()))
     assert np.diff(kept.indptr).min() == n_edges  # at least, where either end keeps an edge
@@ -80,7 +78,7 @@ def test_a_regressor_undoes_the_scaling_of_its_target(regressor, table, values):
 
 
 def test_columns_are_taken_as_they_are_when_asked(classifier, table, classes):
-    model = classifier.set_params(standardize=False, clip=None).fit(table, classes)
+    model = classifier.set_params(standardize=False, soft_clip=None).fit(table, classes)
     x = torch.from_numpy(table[:, :, None]).float()
     with torch.no_grad():
         outputs = model.module_(x).numpy()
@@ -109,9 +107,7 @@ def test_the_graph_and_the_scaling_come_from_the_training_rows_alone(classifier,
 
 
 def test_early_stopping_holds_rows_out_of_everything(classifier, table, classes):
-    model = classifier.set_params(
-        early_stopping=True, validation_fraction=0.4, n_iter_no_change=2, max_iter=60
-    )
+    model = classifier.set_params(early_stopping=2, validation_fraction=0.4, max_iter=60)
     model.fit(table, classes)
     scores = [record["validation_score"] for record in model.history_]
     assert model.n_iter_ == len(scores) == int(np.argmax(scores)) + 1 + 2
@@ -190,7 +186,7 @@ def test_warm_start_refuses_another_network(regressor, table, values):
 
 
 def test_ctrl_c_keeps_what_was_learned(classifier, table, classes, monkeypatch):
-    from walkconv.models.training import Training
+    from walkconv.training.loop import Training
 
     run_epoch = Training.run_epoch
 
@@ -283,27 +279,26 @@ BAD_SETTINGS = [
     ({"architecture": None}, TypeError, "architecture must be a string"),
     ({"n_neighbors": 0}, ValueError, "n_neighbors must be at least 1; got 0"),
     ({"n_steps": -1}, ValueError, "n_steps must be at least 0; got -1"),
-    ({"weighting": "visits"}, ValueError, "weighting must be one of 'rank'"),
     ({"standardize": "yes"}, TypeError, "standardize must be True or False; got 'yes'"),
-    ({"clip": 0}, ValueError, "clip must be more than 0 and finite; got 0.0"),
+    ({"soft_clip": 0}, ValueError, "soft_clip must be more than 0 and finite; got 0.0"),
     ({"normalization": "layer"}, ValueError, "normalization must be one of 'batch'"),
     ({"dropout": 1.0}, ValueError, "dropout must be at least 0 and less than 1; got 1.0"),
     ({"conv_dropout": -0.1}, ValueError, "conv_dropout must be at least 0"),
-    ({"conv_dropped": "filters"}, ValueError, "conv_dropped must be"),
     ({"solver": "sgd"}, ValueError, "solver must be one of 'adamw', 'adam', 'rmsprop'"),
+    ({"schedule": "cosine"}, ValueError, "schedule must be one of 'one_cycle', 'constant'"),
     ({"learning_rate": 0}, ValueError, "learning_rate must be more than 0 and finite; got 0.0"),
     ({"learning_rate": "fast"}, TypeError, "learning_rate must be a number; got 'fast'"),
     ({"weight_decay": float("nan")}, ValueError, "weight_decay must be at least 0"),
     ({"batch_size": 1}, ValueError, "batch_size must be at least 2; got 1"),
     ({"batch_size": "all"}, ValueError, "batch_size must be one of 'auto'; got 'all'"),
     ({"max_iter": 0}, ValueError, "max_iter must be at least 1; got 0"),
-    ({"early_stopping": "yes"}, TypeError, "early_stopping must be True or False"),
+    ({"early_stopping": "yes"}, TypeError, "early_stopping must be True, False or a number"),
     ({"validation_fraction": 1.0}, ValueError, "validation_fraction must be more than 0"),
-    ({"n_iter_no_change": 0}, ValueError, "n_iter_no_change must be at least 1"),
+    ({"early_stopping": 0}, ValueError, "early_stopping must be at least 1; got 0"),
     ({"n_members": 0}, ValueError, "n_members must be at least 1"),
     ({"warm_start": 1}, TypeError, "warm_start must be True or False; got 1"),
     ({"device": "abacus"}, ValueError, "device must be 'auto' or a device of torch"),
-    ({"device": "cuda:99"}, ValueError, r"'cuda:99' is not there \(.*\); use 'auto' or 'cpu'"),
+    ({"device": "cuda:99"}, ValueError, r"'cuda:99' is not available \(.*\); use 'auto' or 'cpu'"),
     ({"graph": None}, ValueError, "An architecture with C layers needs a graph"),
     ({"graph": "corelation"}, ValueError, "'correlation', 'knn', 'heat_kernel'.*got 'corelation'"),
     ({"graph": np.eye(6)}, ValueError, "must have 7 nodes, one for each name or column; it has 6"),
@@ -357,3 +352,34 @@ def test_weights_of_classes_must_leave_something_to_learn(classifier, table, cla
 def test_what_a_regressor_predicts_must_be_numbers(regressor, table, y):
     with pytest.raises(TypeError, match="y must hold real numbers; got"):
         regressor.fit(table, y)
+
+
+@pytest.mark.parametrize(
+    "changed", [{"graph": "knn"}, {"standardize": False}, {"soft_clip": None}, {"graph": np.eye(7)}]
+)
+def test_warm_start_refuses_other_columns(regressor, table, values, changed):
+    model = regressor.set_params(warm_start=True, max_iter=1).fit(table, values)
+    with pytest.raises(ValueError, match="warm_start needs the C and P layers, graph"):
+        model.set_params(**changed).fit(table, values)
+
+
+def test_warm_start_takes_an_equal_graph(regressor, table, values):
+    model = regressor.set_params(warm_start=True, max_iter=1, graph=np.eye(7)).fit(table, values)
+    model.set_params(graph=np.eye(7)).fit(table, values)
+    assert model.n_iter_ == 2
+
+
+def test_warm_start_uses_the_class_weights_of_now(classifier, table, classes):
+    def fit_twice(first, second):
+        model = clone(classifier).set_params(warm_start=True, max_iter=1, class_weight=first)
+        model.fit(table, classes)
+        return weights(model.set_params(class_weight=second).fit(table, classes))
+
+    heavy = {"high": 20, "low": 1}
+    assert not np.array_equal(fit_twice(None, heavy), fit_twice(None, None))
+
+
+def test_a_device_set_after_the_fit_does_not_move_the_model(regressor, table, values):
+    model = regressor.fit(table, values)
+    expected = model.predict(table)
+    np.testing.assert_array_equal(model.set_params(device="meta").predict(table), expected)

@@ -130,13 +130,13 @@ def test_a_killed_fit_goes_on_and_other_graphs_are_refused(classifier, graphs, s
         if len(model.history_) == 5:
             raise RuntimeError
 
-    model = classifier.set_params(checkpoint=tmp_path / "c.safetensors")
+    path = tmp_path / "c.safetensors"
     with pytest.raises(RuntimeError):
-        clone(model).fit(graphs, shapes, after_epoch=stop)
+        clone(classifier).fit(graphs, shapes, checkpoint=path, after_epoch=stop)
     with pytest.raises(ValueError, match="belongs to another fit"):
-        clone(model).fit(graphs[::-1], shapes)
-    continued = clone(model).fit(graphs, shapes)
-    whole = clone(model).set_params(checkpoint=None).fit(graphs, shapes)
+        clone(classifier).fit(graphs[::-1], shapes, checkpoint=path)
+    continued = clone(classifier).fit(graphs, shapes, checkpoint=path)
+    whole = clone(classifier).fit(graphs, shapes)
     np.testing.assert_array_equal(continued.predict_proba(graphs), whole.predict_proba(graphs))
 
 
@@ -166,7 +166,10 @@ def test_a_model_of_tables_and_one_of_graphs_do_not_mix(classifier, graphs, shap
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda g: [*g[:39], GraphSample(nx.path_graph(3))], "tags; graph 39 has edges alone"),
+        (
+            lambda g: [*g[:39], GraphSample(nx.path_graph(3))],
+            "expected tags, but graph 39 has none",
+        ),
         (lambda g: [*g[:39], 3], "graph 39 is 3"),
         (lambda g: g[:39], "inconsistent numbers of samples"),
         (lambda g: g[:1], "at least two graphs; got 1"),
@@ -199,9 +202,11 @@ def test_validation_samples_must_be_of_the_same_kind(classifier, graphs, shapes,
     with pytest.raises(ValueError, match=r"must hold a table, .* got a list of graphs"):
         classifier.fit(table, shapes, validation_data=(graphs, shapes))
     bare = [GraphSample(graph.graph) for graph in graphs]
-    with pytest.raises(ValueError, match="tags; graph 0 has edges alone"):
+    with pytest.raises(ValueError, match="expected tags, but graph 0 has none"):
         classifier.fit(graphs, shapes, validation_data=(bare, shapes))
-    with pytest.raises(ValueError, match=r"must have 1 channel\(s\), as the training rows do"):
+    with pytest.raises(
+        ValueError, match=r"validation_data must have 1 channel\(s\), as in fit; got 2"
+    ):
         classifier.set_params(architecture="C2").fit(
             table, shapes, validation_data=(np.stack([table, table], axis=2), shapes)
         )
@@ -229,7 +234,7 @@ def test_settings_changed_after_fit_do_not_change_the_answers(classifier, graphs
     np.testing.assert_array_equal(model.predict_proba(graphs), before)
     model.save(tmp_path / "m.safetensors")
     np.testing.assert_array_equal(load(tmp_path / "m.safetensors").predict_proba(graphs), before)
-    with pytest.raises(ValueError, match="warm_start needs the C and P layers, n_neighbors"):
+    with pytest.raises(ValueError, match="warm_start needs the C and P layers, graph, n_neighbors"):
         model.set_params(warm_start=True).fit(graphs, shapes)
 
 
@@ -243,3 +248,8 @@ def test_standardize_is_heeded(graphs, rng):
     described = [GraphSample(g.graph, x=1000 + rng.normal(size=g.n_nodes)) for g in graphs]
     model = GraphCNNRegressor(**SMALL | {"standardize": False, "max_iter": 1})
     assert model.fit(described, rng.normal(size=40)).encoding_.mean == 0
+
+
+def test_graph_samples_bring_their_own_graphs(graphs, shapes):
+    with pytest.raises(ValueError, match="graph must be left at its default if samples are graphs"):
+        GraphCNNClassifier("C2-G", graph=np.eye(5)).fit(graphs, shapes)

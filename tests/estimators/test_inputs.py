@@ -254,9 +254,9 @@ def test_class_weight(classifier, table):
 
 
 def test_bad_weights(regressor, table, values):
-    with pytest.raises(ValueError, match="Negative values in data passed to `sample_weight`"):
+    with pytest.raises(ValueError, match="sample_weight must not be negative; got -1"):
         regressor.fit(table, values, sample_weight=np.r_[-1.0, np.ones(59)])
-    with pytest.raises(ValueError, match="At least two rows must have a positive sample_weight"):
+    with pytest.raises(ValueError, match="At least two rows must have a sample_weight above zero"):
         regressor.fit(table, values, sample_weight=np.eye(60)[3])
 
 
@@ -290,3 +290,68 @@ def test_metadata_routing(regressor, table, values):
         found = pipeline.fit(table, values, sample_weight=weight).predict(table)
     expected = regressor.fit(table[30:], values[30:]).predict(table)
     np.testing.assert_array_equal(found, expected)
+
+
+def test_a_mistyped_column_at_prediction_gets_a_suggestion(regressor, table, values):
+    names = ["north", "east", "south", "west", "up", "down", "centre"]
+    model = regressor.fit(pl.DataFrame(table, schema=names), values)
+    wrong = pl.DataFrame(table, schema=["nort", *names[1:]])
+    with pytest.raises(ValueError, match=r"'nort' is not one\..*'north'"):
+        model.predict(wrong)
+
+
+def test_estimators_refuse_tables_with_a_name_twice(regressor, table, values):
+    twice = pd.DataFrame(table, columns=["a", "a", "b", "c", "d", "e", "f"])
+    with pytest.raises(ValueError, match="Column names must be unique: 'a' appears 2 times"):
+        regressor.fit(twice, values)
+
+
+def test_messages_name_no_class_of_ours(regressor, table, values):
+    with pytest.raises(ValueError, match="GraphCNN is expecting 7 features"):
+        regressor.fit(table, values).predict(table[:, :3])
+
+
+def test_class_weight_has_one_word(classifier, table, classes):
+    with pytest.raises(ValueError, match=r"class_weight must be one of 'balanced'; got 'balance'"):
+        classifier.set_params(class_weight="balance").fit(table, classes)
+
+
+def test_shift_needs_a_convolution_first(classifier, table, classes):
+    with pytest.raises(ValueError, match="must begin with a C layer; got 'FC4' with shift=1"):
+        classifier.set_params(architecture="FC4", order="auto", shift=1).fit(table, classes)
+
+
+@pytest.mark.parametrize(
+    "missing", [None, float("nan"), pd.NA, pd.NaT], ids=["None", "nan", "NA", "NaT"]
+)
+def test_a_missing_target_is_named(classifier, regressor, table, missing):
+    for model, present in ((classifier, ["a", "b"]), (regressor, [1.0, 2.0])):
+        y = np.array(present * 30, dtype=object)
+        y[[7, 9]] = missing
+        with pytest.raises(ValueError, match=r"y must have no missing .* 2 of 60 .* first at 7"):
+            model.fit(table, y)
+
+
+def test_missing_labels_of_pandas_are_named(classifier, table):
+    for dtype, labels in (("string", ["a", "b"]), ("Int64", [0, 1])):
+        y = pd.Series(labels * 30, dtype=dtype)
+        y[4] = pd.NA
+        with pytest.raises(
+            ValueError, match=r"y (must have no missing values; 1 of 60|contains NaN)"
+        ):
+            classifier.fit(table, y)
+
+
+def test_a_target_whose_spread_overflows_is_refused(regressor, table):
+    y = np.where(np.arange(60) == 3, 1e308, -1e308)
+    with pytest.raises(ValueError, match=r"y must have a spread .* from -1e\+308 to 1e\+308"):
+        regressor.fit(table, y)
+
+
+def test_values_that_float32_cannot_hold_are_refused(regressor, table, values):
+    regressor.set_params(standardize=False, soft_clip=None, max_iter=1)
+    with pytest.raises(ValueError, match="X must hold numbers that float32 can hold"):
+        regressor.fit(table * 1e39, values)
+    model = regressor.fit(table, values)
+    with pytest.raises(ValueError, match="X must hold numbers that float32 can hold"):
+        model.predict(table * 1e39)

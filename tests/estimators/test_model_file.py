@@ -20,11 +20,11 @@ VARIANTS = {
     "members": {"n_members": 2},
     "no graph": {"architecture": "FC8", "graph": None},
     "linear": {"architecture": ""},
-    "given graph": {"graph": grid_graph((7,)), "weighting": "signed_visits", "n_steps": "auto"},
+    "given graph": {"graph": grid_graph((7,)), "n_steps": "auto"},
     "two layers": {"architecture": "C3-C2", "graph": "knn", "normalization": None},
-    "pooled": {"architecture": "C3-P2-C2-P2-FC4", "pooling": "mean", "n_steps": 2},
-    "pooled first": {"architecture": "P2-C2", "ties": "random"},
-    "given positions": {"architecture": "C3-P2-C3", "ties": np.arange(14.0).reshape(7, 2)},
+    "pooled": {"architecture": "C3-P2mean-C2-P2-FC4", "n_steps": 2},
+    "pooled first": {"architecture": "P2-C2"},
+    "given positions": {"architecture": "C3-P2-C3", "order": np.arange(14.0).reshape(7, 2)},
     "path and generator": {"random_state": np.random.RandomState(0), "dropout": np.float64(0.1)},
 }
 
@@ -40,7 +40,8 @@ def test_predictions_are_the_same_bit_for_bit(regressor, table, values, variant,
     model = regressor.set_params(**VARIANTS[variant]).fit(table, values)
     loaded = round_trip(model, tmp_path)
     np.testing.assert_array_equal(loaded.predict(table), model.predict(table))
-    for name in ("history_", "n_iter_", "n_parameters_", "n_features_in_"):
+    assert loaded.history_ == [{k: r[k] for k in r if k != "seconds"} for r in model.history_]
+    for name in ("n_iter_", "n_parameters_", "n_features_in_"):
         assert getattr(loaded, name) == getattr(model, name)
     assert len(loaded.levels_) == len(model.levels_)
     for ours, theirs in zip(loaded.levels_, model.levels_, strict=True):
@@ -59,11 +60,11 @@ def test_predictions_are_the_same_bit_for_bit(regressor, table, values, variant,
     "changed",
     [
         {"architecture": "C5"},
-        {"pooling": "mean"},
-        {"weighting": "signed_visits"},
+        {"architecture": "C3-P2mean-C2"},
+        {"order": "direction"},
         {"normalization": None},
         {"graph": np.eye(7)},
-        {"clip": 0.1},
+        {"soft_clip": 0.1},
         {"shift": 1},
         {"solver": "nonsense"},
     ],
@@ -84,8 +85,9 @@ def test_settings_that_are_changed_after_a_fit_wait_for_the_next(
 
 def test_a_subclass_is_not_written_since_it_could_not_be_read(table, values, tmp_path):
     class Other(walkconv.GraphCNNRegressor):
-        def make_network(self, n_nodes, n_channels, n_outputs):
-            return torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(n_nodes, n_outputs))
+        def make_network(self, plan):
+            linear = torch.nn.Linear(plan.n_nodes, plan.n_outputs)
+            return torch.nn.Sequential(torch.nn.Flatten(), linear)
 
     model = Other(max_iter=1).fit(table, values)
     with pytest.raises(TypeError, match=r"GraphCNNRegressor.*; got Other.*state_dict"):
@@ -96,10 +98,12 @@ def test_a_subclass_is_not_written_since_it_could_not_be_read(table, values, tmp
 def test_a_subclass_may_have_settings_of_its_own(table, values):
     class Wide(walkconv.GraphCNNRegressor):
         def __init__(self, width=16):
-            super().__init__("", graph=None, max_iter=2)
+            super().__init__(f"C{width}", max_iter=2)
             self.width = width
 
-    assert np.isfinite(Wide().fit(table, values).predict(table)).all()
+    model = Wide(width=3).fit(table, values)
+    assert np.isfinite(model.predict(table)).all()
+    assert model.module_.convolutions[0].c_out == 3
 
 
 def test_what_else_is_written_on_a_model_is_not_in_its_file(regressor, table, values, tmp_path):
@@ -207,57 +211,92 @@ def stated(change, *place):
 
 
 SPOILED = {
-    "no weights": (without("module.0.dense.1.weight"), "the weights must be"),
-    "no neighbours": (without("level.0.neighbors.index"), "'index' is missing"),
-    "no scaling": (without("scaling.mean"), "scaling.mean' is missing"),
+    "no weights": (without("module.0.dense.0.weight"), "the weights must be"),
+    "no neighbours": (without("samples.level.0.neighbors.index"), "neighbors.index' is missing"),
+    "no scaling": (without("samples.scaling.mean"), "'mean' is missing"),
     "no target": (without("target.mean"), "mean' is missing"),
     "shape of a weight": (
-        replaced("module.0.dense.1.weight", lambda a: a[:, :-1]),
-        r"dense.1.weight must be torch.float32 of shape \(8, 21\); it is",
+        replaced("module.0.dense.0.weight", lambda a: a[:, :-1]),
+        r"dense.0.weight must be torch.float32 of shape \(8, 21\); it is",
     ),
     "type of a weight": (
-        replaced("module.0.dense.1.weight", lambda a: a.astype(np.float64)),
+        replaced("module.0.dense.0.weight", lambda a: a.astype(np.float64)),
         "it is torch.float64",
     ),
     "index too large": (
-        replaced("level.0.neighbors.index", lambda a: a + 7),
+        replaced("samples.level.0.neighbors.index", lambda a: a + 7),
         "lie between -1 and 6",
     ),
     "index too small": (
-        replaced("level.0.neighbors.index", lambda a: a - 2),
+        replaced("samples.level.0.neighbors.index", lambda a: a - 2),
         "lie between -1 and 6",
     ),
     "type of the index": (
-        replaced("level.0.neighbors.index", lambda a: a.astype(np.float64)),
+        replaced("samples.level.0.neighbors.index", lambda a: a.astype(np.float64)),
         "the neighbours must be int64",
     ),
     "shape of the index": (
-        replaced("level.0.neighbors.index", lambda a: a[:-1]),
+        replaced("samples.level.0.neighbors.index", lambda a: a[:-1]),
         "tables of one shape",
     ),
     "shape of the signs": (
-        replaced("level.0.neighbors.sign", lambda a: a[:, 1:]),
+        replaced("samples.level.0.neighbors.sign", lambda a: a[:, 1:]),
         "tables of one shape",
     ),
-    "NaN in the scaling": (replaced("scaling.mean", lambda a: a * np.nan), "finite float64"),
-    "zero deviation": (replaced("scaling.deviation", lambda a: a * 0), "positive deviation"),
-    "one column less": (replaced("scaling.mean", lambda a: a[1:]), "a scaling must have"),
+    "NaN in the scaling": (
+        replaced("samples.scaling.mean", lambda a: a * np.nan),
+        "finite float64",
+    ),
+    "zero deviation": (
+        replaced("samples.scaling.deviation", lambda a: a * 0),
+        "positive deviation",
+    ),
+    "one column less": (replaced("samples.scaling.mean", lambda a: a[1:]), "a scaling must have"),
     "targets": (replaced("target.mean", lambda a: np.ones((2, 1))), "a scaling must have"),
     "estimator": (stated("os.system", "estimator"), "'os.system' is missing"),
     "estimator type": (stated(["a"], "estimator"), "unhashable"),
     "architecture": (stated("C3-FC9", "parameters", "architecture"), "must be torch.float32"),
     "huge architecture": (
-        stated("C3-FC900000000000", "parameters", "architecture"),
+        stated("C3-FC900000000", "parameters", "architecture"),
         "must be torch.float32",
     ),
     "bad setting": (stated(-1.0, "parameters", "dropout"), "dropout must be at least 0"),
-    "unknown setting": (stated(1, "parameters", "evil"), "unexpected keyword argument 'evil'"),
+    "unknown setting": (stated(1, "parameters", "evil"), "those of a model; got also 'evil'"),
     "settings of no kind": (stated(3, "parameters"), "no attribute 'items'"),
     "too many members": (stated(10**9, "n_modules"), "n_modules must be at most"),
     "members as text": (stated("2", "n_modules"), "n_modules must be an integer"),
-    "steps": (stated(["many"], "n_steps"), "n_steps must be an integer"),
-    "names": (stated(["a"], "names"), "a name for each of 7 columns"),
+    "steps": (stated(["many"], "samples", "n_steps"), "n_steps must be an integer"),
+    "names": (stated(["a"], "samples", "names"), "a name for each of 7 columns"),
     "history": (stated([3], "history"), "the history must be a list of epochs"),
+    "history without end": (stated([{}], "history"), "'member' is missing"),
+    "history of another member": (
+        stated([{"member": 1, "epoch": 1, "loss": 0.5}], "history"),
+        "member must be at most 0",
+    ),
+    "history of text": (
+        stated([{"member": 0, "epoch": 1, "loss": "0.5"}], "history"),
+        "loss must be a number",
+    ),
+    "NaN in a weight": (
+        replaced("module.0.dense.0.weight", lambda a: a * np.nan),
+        "dense.0.weight must be finite",
+    ),
+    "infinity in a weight": (
+        replaced("module.0.dense.0.bias", lambda a: a + np.inf),
+        "dense.0.bias must be finite",
+    ),
+    "negative variance": (
+        replaced("module.0.dense.1.running_var", lambda a: a - 9),
+        "running_var must not be negative",
+    ),
+    "device": (stated("meta", "parameters", "device"), "those of a model; got also 'device'"),
+    "endless walk": (stated(10**9, "parameters", "n_steps"), "n_steps must be at most 10000"),
+    "twenty thousand layers": (
+        stated("C1-" * 20_000 + "C1", "parameters", "architecture"),
+        "at most 1000 layers; got 20001",
+    ),
+    "a number beyond floats": (stated(10**400, "parameters", "dropout"), "too large"),
+    "list in place of a record": (stated([], "samples"), "list indices"),
     "outputs": (stated("no", "target", "is_multi_output"), "is_multi_output must be True"),
 }
 
@@ -275,26 +314,40 @@ def test_a_changed_file_is_refused(regressor, table, values, spoiled, tmp_path):
 
 
 SPOILED_LEVELS = {
-    "no groups": (without("level.0.groups"), "'groups' is missing"),
-    "groups too large": (replaced("level.0.groups", lambda a: a + 1), "from 0 without gaps"),
-    "groups too small": (replaced("level.0.groups", lambda a: a - 1), "from 0 without gaps"),
-    "a gap": (replaced("level.0.groups", lambda a: 2 * a), "from 0 without gaps"),
-    "too few nodes": (replaced("level.0.groups", lambda a: a[:-1]), "a group for each of 7 nodes"),
+    "no groups": (without("samples.level.0.groups"), "'groups' is missing"),
+    "groups too large": (
+        replaced("samples.level.0.groups", lambda a: a + 1),
+        "from 0 without gaps",
+    ),
+    "groups too small": (
+        replaced("samples.level.0.groups", lambda a: a - 1),
+        "from 0 without gaps",
+    ),
+    "a gap": (replaced("samples.level.0.groups", lambda a: 2 * a), "from 0 without gaps"),
+    "too few nodes": (
+        replaced("samples.level.0.groups", lambda a: a[:-1]),
+        "a group for each of 7 nodes",
+    ),
     "other groups": (
-        replaced("level.0.groups", lambda a: np.arange(7)),
+        replaced("samples.level.0.groups", lambda a: np.arange(7)),
         "the neighbours of 7 nodes must be tables of one shape",
     ),
-    "type of the groups": (replaced("level.0.groups", lambda a: a + 0.5), "must be integers"),
-    "groups in two axes": (replaced("level.0.groups", lambda a: a[None]), "must be integers"),
-    "no neighbours": (without("level.1.neighbors.visits"), "'visits' is missing"),
+    "type of the groups": (
+        replaced("samples.level.0.groups", lambda a: a + 0.5),
+        "must be integers",
+    ),
+    "groups in two axes": (
+        replaced("samples.level.0.groups", lambda a: a[None]),
+        "must be integers",
+    ),
+    "no neighbours": (without("samples.level.1.neighbors.visits"), "neighbors.visits' is missing"),
     "neighbours of another level": (
-        replaced("level.1.neighbors.index", lambda a: a + 4),
+        replaced("samples.level.1.neighbors.index", lambda a: a + 4),
         "lie between -1 and 3",
     ),
-    "no steps": (stated([1], "n_steps"), "one entry for each of 2 levels"),
+    "no steps": (stated([1], "samples", "n_steps"), "one entry for each of 2 levels"),
     "more poolings": (stated("C3-P2-C2-P2", "parameters", "architecture"), "each of 3 levels"),
-    "pooling": (stated("sum", "parameters", "pooling"), "pooling must be one of"),
-    "ties": (stated("sum", "parameters", "ties"), "ties must be"),
+    "kind": (stated("pictures", "kind"), "'pictures' is missing"),
 }
 
 
@@ -316,13 +369,48 @@ def test_changed_classes_and_graphs_are_refused(classifier, table, classes, tmp_
     classifier.set_params(max_iter=1, graph=grid_graph((7,))).fit(table, classes).save(path)
     arrays, content = read_file(path, "model")
     for target in (["low"], ["low", "high"], ["high", "high"], [1, 2]):
-        write_file(path, "model", arrays, {**content, "target": {"classes": target, "type": "<U4"}})
+        write_file(path, "model", arrays, {**content, "target": {"classes": target, "type": "U"}})
         with pytest.raises(ModelFileError, match="the classes must be"):
             walkconv.load(path)
-    arrays["graph.indices"] = arrays["graph.indices"] + 5
+    arrays["samples.graph.indices"] = arrays["samples.graph.indices"] + 5
     write_file(path, "model", arrays, content)
     with pytest.raises(ModelFileError, match="indices"):
         walkconv.load(path)
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ({"classes": ["a", "b"], "type": "<U400000000"}, "must be numbers or strings"),
+        ({"classes": ["a" * 10_000] + ["b"] * 10_000, "type": "U"}, "at most 16777216 characters"),
+        ({"classes": ["a", "b"], "type": "U", "more": 1}, "unexpected keyword argument 'more'"),
+    ],
+    ids=["type", "one long", "more"],
+)
+def test_a_small_file_cannot_ask_for_much_memory(classifier, table, target, message, tmp_path):
+    path = tmp_path / "model.safetensors"
+    labels = np.where(table[:, 3] > 0, "a", "b")
+    classifier.set_params(max_iter=1).fit(table, labels).save(path)
+    arrays, content = read_file(path, "model")
+    write_file(path, "model", arrays, {**content, "target": target})
+    with pytest.raises(ModelFileError, match=message):
+        walkconv.load(path)
+
+
+def test_classes_that_are_not_finite_are_refused(classifier, table, tmp_path):
+    path = tmp_path / "model.safetensors"
+    classifier.set_params(max_iter=1).fit(table, np.where(table[:, 3] > 0, 1.0, 2.0)).save(path)
+    arrays, content = read_file(path, "model")
+    for labels in ([1.0, np.nan], [1.0, np.inf], [np.nan, np.nan]):
+        write_file(path, "model", {**arrays, "target.classes": np.array(labels)}, content)
+        with pytest.raises(ModelFileError, match="the classes must be finite"):
+            walkconv.load(path)
+
+
+def test_equal_fits_write_equal_files(regressor, table, values, tmp_path):
+    for name in ("a", "b"):
+        clone(regressor).fit(table, values).save(tmp_path / name)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
 def test_files_that_are_no_models(tmp_path):
@@ -340,6 +428,6 @@ def test_only_fitted_models_with_plain_classes_are_saved(classifier, table, tmp_
         classifier.save(tmp_path / "m")
     y = np.array([b"a", b"b"] * 30, dtype=object)
     model = classifier.set_params(max_iter=1).fit(table, np.array(["a", "b"] * 30))
-    model.classes_ = np.unique(y)
+    object.__setattr__(model._fitted.target, "labels", np.unique(y))
     with pytest.raises(TypeError, match="Classes must be numbers or strings to be saved"):
         model.save(tmp_path / "m")

@@ -43,5 +43,5 @@ def test_models_without_neighbors_of_columns_say_why(regressor, table, values):
         regressor.neighbors_table()
     rings = [GraphSample(np.eye(3) + 1)] * 20
     regressor.set_params(architecture="C2-G").fit(rings, np.arange(20.0))
-    with pytest.raises(ValueError, match=r"each graph has neighbours of its own.*select_neighbors"):
+    with pytest.raises(ValueError, match=r"each graph has its own neighbours.*select_neighbors"):
         regressor.neighbors_table()

@@ -6,7 +6,7 @@ import pytest
 from walkconv import GraphCNNClassifier, GraphCNNRegressor, graph_from_edges, load
 
 RING = graph_from_edges([range(7), [*range(1, 7), 0]])
-SETTINGS = {"n_neighbors": 3, "dropout": 0.0, "n_members": 1, "random_state": 0, "clip": None}
+SETTINGS = {"n_neighbors": 3, "dropout": 0.0, "n_members": 1, "random_state": 0, "soft_clip": None}
 
 
 def test_the_mean_of_the_neighbours_is_learned_at_every_node(rng, tmp_path):
@@ -32,7 +32,7 @@ def test_several_values_at_every_node_stand_node_by_node(rng):
 
 def test_there_must_be_a_target_for_every_node(rng):
     X = rng.normal(size=(40, 7))
-    with pytest.raises(ValueError, match=r"N1 answers .* 7 nodes: y must have 7 columns"):
+    with pytest.raises(ValueError, match=r"N1 has .* 7 nodes: y must have 7 columns"):
         GraphCNNRegressor("N1").fit(X, X[:, :5])
     with pytest.raises(ValueError, match=r"N layers predict numbers .* use GraphCNNRegressor"):
         GraphCNNClassifier("N1").fit(X, X[:, 0] > 0)

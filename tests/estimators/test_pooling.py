@@ -1,5 +1,7 @@
 """Estimators with pooling and with rules for ties."""
 
+import re
+
 import numpy as np
 import pytest
 import torch
@@ -27,7 +29,8 @@ def on_grid(classifier):
 @pytest.mark.parametrize("architecture", ["C3-P4-C4-P4-FC8", "C3-P2x2-C4", "P3", "C3-P50-FC4"])
 @pytest.mark.parametrize("pooling", ["max", "mean"])
 def test_pooled_networks_learn(on_grid, images, architecture, pooling):
-    model = on_grid.set_params(architecture=architecture, pooling=pooling, max_iter=20)
+    architecture = re.sub(r"(P[0-9x]+)", rf"\1{pooling}", architecture)
+    model = on_grid.set_params(architecture=architecture, max_iter=20)
     X, y = images
     assert model.fit(X, y).score(X, y) > 0.8
 
@@ -41,7 +44,7 @@ def test_levels_are_made_of_the_learned_graph(regressor, table, values):
     expected = select_neighbors(coarse.graph, n_neighbors=4)
     np.testing.assert_array_equal(second.neighbors.index, expected.index)
     assert (first.n_nodes, second.n_nodes) == (7, 4)
-    assert model.module_.dense[1].in_features == 2 * third.n_nodes
+    assert model.module_.dense[0].in_features == 2 * third.n_nodes
 
 
 def test_a_model_without_graph_has_no_levels(regressor, table, values):
@@ -50,17 +53,19 @@ def test_a_model_without_graph_has_no_levels(regressor, table, values):
     assert model.neighbors_ is None
 
 
-def test_ties_reach_the_neighbors(on_grid, images):
+def test_ties_reach_the_neighbors(on_grid, images, with_attributes):
     X, y = images
     on_grid.set_params(max_iter=1)
     places = np.stack(np.divmod(np.arange(24), 4), axis=1)
-    by_name = clone(on_grid).set_params(ties="position").fit(X, y).neighbors_.index
+    by_name = with_attributes(on_grid, ties="position").fit(X, y).neighbors_.index
     expected = select_neighbors(grid_graph((6, 4)), n_neighbors=9, ties=places).index
     np.testing.assert_array_equal(by_name, expected)
-    by_array = clone(on_grid).set_params(ties=places).fit(X, y).neighbors_.index
+    by_array = with_attributes(on_grid, ties=places).fit(X, y).neighbors_.index
     np.testing.assert_array_equal(by_array, expected)
     one, again, other = (
-        clone(on_grid).set_params(ties="random", random_state=seed).fit(X, y).neighbors_.index
+        with_attributes(on_grid.set_params(random_state=seed), ties="random")
+        .fit(X, y)
+        .neighbors_.index
         for seed in (0, 0, 1)
     )
     np.testing.assert_array_equal(one, again)
@@ -84,10 +89,10 @@ def test_warm_start_keeps_the_levels(on_grid, images):
 
 def test_a_subclass_trains_another_network(images):
     class Plain(GraphCNNClassifier):
-        def make_network(self, n_nodes, n_channels, n_outputs):
-            assert self.graph_.shape == (n_nodes, n_nodes)
-            assert [level.n_nodes for level in self.levels_] == [24, 6]
-            return nn.Sequential(nn.Flatten(), nn.Linear(n_nodes * n_channels, n_outputs))
+        def make_network(self, plan):
+            assert plan.levels[0].graph.shape == (24, 24)
+            assert [level.n_nodes for level in plan.levels] == [24, 6]
+            return nn.Sequential(nn.Flatten(), nn.Linear(24 * plan.n_channels, plan.n_outputs))
 
     X, y = images
     model = Plain("C3-P4", graph=grid_graph((6, 4)), max_iter=20, learning_rate=0.05)
@@ -101,15 +106,32 @@ def test_a_subclass_trains_another_network(images):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"pooling": "sum"}, "pooling must be one of 'max', 'mean'"),
-        ({"ties": "first"}, "ties must be one of 'index', 'random', 'position'"),
-        ({"ties": np.zeros((3, 2))}, "n_nodes = 24"),
+        ({"architecture": "C3-P4sum"}, "Pooling takes the max or the mean"),
         ({"architecture": "C3-P2x2x2"}, "P2x2x2 needs a grid of 3 axes"),
         ({"architecture": "C3-P2x2", "graph": "correlation"}, "P2x2 needs a grid of 2 axes"),
-        ({"ties": "position", "graph": "correlation"}, "ties='position' needs a graph that is"),
         ({"architecture": "P4", "graph": None}, "needs a graph"),
     ],
 )
 def test_bad_settings(on_grid, images, settings, message):
     with pytest.raises(ValueError, match=message):
         on_grid.set_params(**settings).fit(*images)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "message"),
+    [
+        ({"ties": "first"}, "ties must be one of 'index', 'random', 'position'"),
+        ({"ties": np.zeros((3, 2))}, "n_nodes = 24"),
+        ({"weighting": "visits"}, "weighting must be one of 'rank'"),
+        ({"conv_dropped": "filters"}, "conv_dropped must be one of 'nodes', 'values'"),
+    ],
+)
+def test_bad_class_attributes(on_grid, images, with_attributes, attributes, message):
+    with pytest.raises(ValueError, match=message):
+        with_attributes(on_grid, **attributes).fit(*images)
+
+
+def test_ties_by_position_need_a_grid(on_grid, images, with_attributes):
+    model = with_attributes(on_grid.set_params(graph="correlation"), ties="position")
+    with pytest.raises(ValueError, match="ties='position' needs a graph that is"):
+        model.fit(*images)

@@ -34,6 +34,12 @@ COMMON = {
     "learning_rate": 0.02,
     "random_state": 0,
 }
+
+
+class DropsValues(GraphCNNClassifier):
+    conv_dropped = "values"
+
+
 VARIANTS = {
     "plain with dropout": (
         GraphCNNClassifier,
@@ -55,24 +61,24 @@ VARIANTS = {
         },
     ),
     "class weights, rmsprop and single values": (
-        GraphCNNClassifier,
+        DropsValues,
         {
             "class_weight": "balanced",
             "solver": "rmsprop",
+            "schedule": "constant",
             "learning_rate": 0.001,
             "conv_dropout": 0.2,
-            "conv_dropped": "values",
         },
     ),
     "early stopping": (
         GraphCNNClassifier,
-        {"early_stopping": True, "n_iter_no_change": 1, "max_iter": 9, "learning_rate": 0.1},
+        {"early_stopping": 1, "max_iter": 9, "learning_rate": 0.1},
     ),
     "members": (GraphCNNRegressor, {"n_members": 2, "max_iter": 2}),
     "missing values": (GraphCNNRegressor, {}),
     "shifted rows": (
         GraphCNNRegressor,
-        {"order": "direction", "positions": np.arange(9.0)[:, None], "shift": 1},
+        {"order": np.arange(9.0)[:, None], "shift": 1},
     ),
     "supervised graph": (GraphCNNClassifier, {"graph": "supervised", "max_iter": 1}),
     "graphs": (
@@ -99,7 +105,7 @@ def make_data(name):
     y = X[:, 2] * X[:, 4] + X[:, 0]
     if name == "missing values":
         X[::9, 3] = np.nan
-    if VARIANTS[name][0] is GraphCNNClassifier:
+    if issubclass(VARIANTS[name][0], GraphCNNClassifier):
         y = np.digitize(y, [-1, 2])
     if name == "graphs":
         sizes = rng.integers(3, 12, size=len(y))
@@ -128,8 +134,9 @@ def describe(model, X):
 def fit(name, checkpoint=None, after_epoch=None):
     kind, settings = VARIANTS[name]
     X, y, weight = make_data(name)
-    settings = {**COMMON, **settings, "checkpoint": checkpoint}
-    return describe(kind(**settings).fit(X, y, weight, after_epoch=after_epoch), X)
+    model = kind(**{**COMMON, **settings})
+    model.fit(X, y, weight, checkpoint=checkpoint, after_epoch=after_epoch)
+    return describe(model, X)
 
 
 def main(folder, *words):

@@ -11,7 +11,7 @@ import torch
 from sklearn.base import clone
 
 import walkconv
-from walkconv.models.turns import TURN
+from walkconv.training.turns import TURN
 
 
 def weights(model):
@@ -44,7 +44,7 @@ def test_a_file_is_read_while_another_thread_trains(regressor, table, values, tm
 def test_a_forked_process_does_not_wait_for_a_training_it_does_not_have():
     program = """
 import os, threading
-from walkconv.models import turns
+from walkconv.training import turns
 held = threading.Event()
 done = threading.Event()
 def hold():

@@ -2,7 +2,6 @@ import pytest
 import torch
 
 from walkconv import GraphConv, grid_graph, select_neighbors
-from walkconv.layers import convolve_present
 
 NAN = float("nan")
 
@@ -15,7 +14,7 @@ def test_by_hand_on_a_lopsided_graph(lopsided):
         layer.weight.copy_(torch.tensor([1.0, 2.0, 3.0])[:, None, None])
         layer.bias.fill_(0.5)
     x = torch.tensor([1.0, NAN, 100.0, 1000.0, NAN])[None, :, None]
-    found = convolve_present(layer, x, x.isnan()).flatten()
+    found = layer(x, missing=x.isnan()).flatten()
     expected = [
         (1 + 2 * 100) * 3 / 2 + 0.5,  # two of three slots are present
         (2 * 1 + 3 * 100) * 3 / 2 + 0.5,
@@ -30,14 +29,14 @@ def test_by_hand_on_a_lopsided_graph(lopsided):
 def test_with_nothing_missing_it_is_the_convolution(weighting, lopsided):
     layer = GraphConv(2, 3, select_neighbors(lopsided, n_neighbors=3), weighting=weighting)
     x = torch.randn(4, 5, 2)
-    torch.testing.assert_close(convolve_present(layer, x, torch.zeros_like(x).bool()), layer(x))
+    torch.testing.assert_close(layer(x, missing=torch.zeros_like(x).bool()), layer(x))
 
 
 def test_a_channel_may_be_missing_alone(lopsided):
     layer = GraphConv(2, 1, select_neighbors(lopsided, n_neighbors=3), bias=False)
     x = torch.randn(1, 5, 2)
     x[0, 4, 1] = NAN
-    found = convolve_present(layer, x, x.isnan())
+    found = layer(x, missing=x.isnan())
     torch.testing.assert_close(found[0, 4, 0], 2 * x[0, 4, 0] * layer.weight[0, 0, 0])
     torch.testing.assert_close(found[:, :4], layer(x)[:, :4])
 
@@ -46,5 +45,15 @@ def test_missing_values_leak_into_no_gradient():
     layer = GraphConv(1, 2, select_neighbors(grid_graph((3, 3)), n_neighbors=4))
     x = torch.randn(2, 9, 1)
     x[:, ::2] = NAN
-    convolve_present(layer, x, x.isnan()).square().sum().backward()
+    layer(x, missing=x.isnan()).square().sum().backward()
     assert layer.weight.grad.isfinite().all()
+
+
+def test_a_table_of_the_call_serves_missing_values_too(lopsided):
+    neighbors = select_neighbors(lopsided, n_neighbors=3)
+    own, given = GraphConv(2, 3, neighbors), GraphConv(2, 3, 3)
+    given.load_state_dict(own.state_dict())
+    x = torch.randn(4, 5, 2)
+    x[:, 1] = NAN
+    found = given(x, torch.tensor(neighbors.index), missing=x.isnan())
+    torch.testing.assert_close(found, own(x, missing=x.isnan()))

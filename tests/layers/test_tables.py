@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from walkconv import GraphConv, GraphPool, select_neighbors
-from walkconv.layers import convolve_present, largest
+from walkconv.layers import largest
 
 GROUPS = np.array([2, 0, 2, 1, 2])
 LAYERS = {
@@ -84,7 +84,7 @@ def test_without_memory_a_layer_tells_the_shape(make):
 def test_without_memory_values_may_be_missing(neighbors):
     layer = GraphConv(2, 3, neighbors).to("meta")
     x = X.to("meta")
-    assert convolve_present(layer, x, x.isnan()).shape == (4, 5, 3)
+    assert layer(x, missing=x.isnan()).shape == (4, 5, 3)
 
 
 def test_tables_are_not_copied_on_the_way(make):
@@ -125,7 +125,7 @@ def test_copies_of_an_emptied_layer_have_tables_of_their_own(make):
         ("start", [0, 1, 2, 10**9], r"number of nodes \(5\); got 0 to 1000000000 with"),
         ("start", [1, 2, 3, 5], "got 1 to 5"),
         ("start", [0, 3, 2, 5], "got 0 to 5 with a step of -1"),
-        ("start", [0, 2, 2, 5], "with a step of 0. The table was changed: make the layer anew"),
+        ("start", [0, 2, 2, 5], "with a step of 0. The table was changed: make the layer again"),
     ],
 )
 def test_groups_changed_by_hand_are_refused(each_engine, name, values, message):
@@ -141,14 +141,19 @@ def test_groups_put_in_place_of_others_are_refused(name):
     pool = GraphPool(GROUPS)
     pool(X)
     setattr(pool, name, torch.full_like(pool.get_buffer(name), 10**9))
-    with pytest.raises(IndexError, match="make the layer anew"):
+    with pytest.raises(IndexError, match="make the layer again"):
         pool(X)
 
 
 def test_groups_are_looked_at_once(monkeypatch):
     seen = []
-    look = largest._check_groups
-    monkeypatch.setattr(largest, "_check_groups", lambda *tables: seen.append(look(*tables)))
+    look = largest._largest_group
+
+    def count(*tables):
+        seen.append(tables)
+        return look(*tables)
+
+    monkeypatch.setattr(largest, "_largest_group", count)
     pool = GraphPool(GROUPS)
     for x in (X, X.requires_grad_(), X.double()):
         pool(x)

@@ -1,7 +1,7 @@
 """The estimators: a table becomes a graph, the graph a network, the network predictions."""
 
 from .classifier import GraphCNNClassifier
-from .loading import load
+from .model_file import load
 from .regressor import GraphCNNRegressor
 from .supervised import supervised_graph
 

@@ -1,42 +1,190 @@
-"""What the classifier and the regressor share: from rows to networks, and back to outputs."""
+"""What the classifier and the regressor share: the constructor, fit, save, and network outputs."""
 
 import os
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar, Literal
+from copy import copy
+from dataclasses import KW_ONLY, dataclass, fields
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import polars as pl
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
-from torch import Tensor, nn
+from torch import nn
 
-from walkconv._samples import is_list_of_samples
 from walkconv.estimators.filters import Filters
-from walkconv.estimators.fitting import all_or_nothing, fit_model
-from walkconv.estimators.graph_inputs import check_fitted_kind, read_samples
-from walkconv.estimators.inputs import Rows, read_table
-from walkconv.estimators.kinds import make_graph_network, make_table
-from walkconv.estimators.model_file import fitted_settings, save_model
-from walkconv.estimators.neighbors_table import tabulate_neighbors
-from walkconv.estimators.settings import check_batch_size, check_device, check_settings
-from walkconv.models.network import Network, count_parameters
-from walkconv.models.table import predict
+from walkconv.estimators.fitting import Fitted, Request, Target, fit_model
+from walkconv.estimators.settings import Settings, check_batch_size, check_settings
+from walkconv.networks.network import Network, NetworkPlan, count_parameters
+from walkconv.training.batches import Batches, predict
+from walkconv.walks.listing import list_neighbors
+
+SETTINGS = """
+    architecture : str, default "C8-FC128"
+        Hidden layers in the paper's notation: ``C8`` is a graph convolution with 8 filters,
+        ``FC128`` a fully connected layer of 128 units, ``P4`` max pooling over groups of 4 related
+        columns (``P4mean`` takes means, ``P2x2`` pools the blocks of a grid), ``G`` the mean over
+        all nodes (also ``Gsum``, ``Glog_sum``, ``Gmax``). "" is a linear model. Samples that are
+        graphs need a G before the FC layers.
+    graph : "correlation", "knn", "heat_kernel", "supervised", None, a callable or a graph
+        How the columns are related, "correlation" by default. `fit` learns it from the training
+        rows (`correlation_graph`, `knn_graph`, `heat_kernel_graph`, `supervised_graph`), or calls
+        ``graph(X, y, sample_weight)`` with the scaled training rows (n_samples, n_nodes), or
+        (n_samples, n_nodes, n_channels), where a missing value is the mean; y and the weights in
+        the loss are passed only to a callable with parameters of these names. A known graph may
+        have any form that `as_graph` takes; if both the graph and X have names, these are
+        matched. With more than 4,096 columns a learned graph keeps only the strongest edges of each
+        column: 128, or ``n_neighbors - 1`` if only the ranking is needed. Ignored without C and P
+        layers.
+    n_neighbors : int, default 9
+        Neighbours of each column, itself included: the paper's p. All columns if there are fewer.
+    n_steps : int or "auto", default 1
+        Length of the random walk: the paper's k.
+    order : "visits", "direction", "auto" or array (n_nodes, n_dims), default "visits"
+        What a slot of a filter means: a rank, as in the paper, or a displacement, the same at
+        every column, as in an image filter. An array gives known positions of the columns, for
+        directions between them. Without one, "direction" takes the positions from
+        `layout_columns`, or from `layout_graph` if the graph is given. "auto" does so only if the
+        columns form a line, a ring, a plane or a volume; `orientation_` says which and why.
+    n_dims : "auto", 1, 2 or 3, default "auto"
+        Axes of the layout. "auto" takes the fewest that are adequate.
+    shift : int, default 0
+        Data augmentation: training shifts every row at random by up to this number of steps along
+        the layout. 1 needs 9 neighbours in the plane, 2 needs 25. A warning says when "auto" took
+        visits and the shift is not used.
+    standardize : bool, default True
+        Centre every column and divide it by its standard deviation over the training rows. For
+        graph samples this applies to the numeric node features.
+    soft_clip : float or None, default 3.0
+        Soft clipping of scaled values z: ``z / sqrt(1 + (z / soft_clip)^2)``. None does not clip.
+        Node features of graph samples are never clipped.
+    normalization : "batch" or None, default "batch"
+        Batch normalization of the fully connected layers. It also follows the convolutions in
+        networks with pooling and in networks on graph samples.
+    dropout : float
+        Probability that training drops a unit of a fully connected layer: 0.2 by default in the
+        classifier, 0.5 in the regressor.
+    conv_dropout : float, default 0.0
+        Probability that training drops a column with all its channels after a convolution (a group
+        after pooling).
+    solver : "adamw", "adam" or "rmsprop", default "adamw"
+        The optimizer.
+    schedule : "one_cycle" or "constant", default "one_cycle"
+        "one_cycle" raises the learning rate over the first 30 % of `max_iter` epochs and then
+        lowers it to zero.
+    learning_rate : float, default 1e-3
+        The learning rate, or the highest one of the cycle.
+    weight_decay : float, default 1e-2
+        Decoupled for "adamw", an L2 penalty for the others.
+    batch_size : int or "auto", default "auto"
+        Rows of a batch, in training and in prediction. "auto" is a fiftieth of the training rows,
+        at least 16 and at most 128, so that a small table still gets enough steps.
+    max_iter : int, default 20
+        Number of epochs.
+    early_stopping : bool or int, default False
+        Stop when the score on validation rows has not improved for this number of epochs; True
+        means 10. Validation rows are a share of the training rows, or `validation_data` of `fit`.
+        The weights of the best epoch are kept whenever there are validation rows.
+    validation_fraction : float, default 0.1
+        Share of the training rows held out by `early_stopping`.
+    n_members : int
+        Ensemble members: networks trained from different seeds on one graph, averaged. By default 1
+        in the classifier, 3 in the regressor.
+    warm_start : bool, default False
+        Whether another `fit` continues with the graph, the scaling and the weights of the last.
+    device : str or torch.device, default "auto"
+        "auto" is a GPU if there is one.
+    random_state : int, RandomState or None, default None
+        Seed of the first weights, the order of the rows and dropout.
+    verbose : int, default 0
+        1 shows progress: a bar on a terminal, elsewhere a line for every epoch (to the logger
+        "walkconv" if it is set up for INFO, otherwise to the standard error)."""
+"""The parameters that both estimators share, for their docstrings."""
+
+ATTRIBUTES = """
+    graph_ : csr_array of shape (n_nodes, n_nodes) or None
+        The graph, or None without C and P layers. A file keeps only a graph that was given.
+    neighbors_ : Neighbors or None
+        The neighbours of the columns.
+    orientation_ : Orientation or None
+        The `order` of the slots, the `reason` for it, and the positions of the columns.
+    positions_ : ndarray of shape (n_nodes, n_dims) or None
+        The positions; None in order of visits.
+    levels_ : list of Level
+        The columns, and the groups that each P layer makes of them: number of nodes, graph,
+        neighbours, groups and positions of each.
+    module_, modules_ : Module, list of Module
+        The first ensemble member, and all of them. `module_inputs` makes their input.
+    history_ : list of dict
+        ``member``, ``epoch``, ``loss``, ``seconds`` (not in a loaded model) and, with validation
+        rows, ``validation_score`` of every epoch, and what `after_epoch` of `fit` returned.
+    n_iter_ : int
+        Epochs run, of the member with the most.
+    n_parameters_ : int
+        Number of parameters of one member, frozen ones included.
+    n_features_in_, feature_names_in_
+        Number and names of the columns, if names are strings: then a DataFrame to predict for may
+        have them in any order.
+    scaling_ : Scaling or None
+        Mean and deviation of every column over the training rows; None if samples are graphs.
+    encoding_ : NodeEncoding or None
+        How node features become channels, if samples are graphs."""
+"""The fitted attributes that both estimators share, for their docstrings."""
 
 
+@dataclass(eq=False, repr=False)
 class GraphCNN(BaseEstimator, metaclass=ABCMeta):
-    """A network on the columns of a table; what y means is left to the subclasses."""
+    """A network on the columns of a table; the subclasses say what y means.
 
-    _target_checks: ClassVar[dict[str, bool]]
+    The fields are the constructor's parameters. Three choices that only reproductions of the paper
+    change are class attributes, for a subclass to set: `ties` of `select_neighbors` ("index",
+    "random", "position" or positions), `weighting` of `GraphConv`, and `conv_dropped`, what
+    `conv_dropout` drops ("nodes" or "values").
+    """
+
+    ties: ClassVar[Any] = "index"
+    weighting: ClassVar[Literal["rank", "signed_visits"]] = "rank"
+    conv_dropped: ClassVar[Literal["nodes", "values"]] = "nodes"
+    _target_checks: ClassVar[dict[str, bool]] = {}
+
+    architecture: str = "C8-FC128"
+    _: KW_ONLY
+    graph: Any = "correlation"
+    n_neighbors: int = 9
+    n_steps: int | Literal["auto"] = 1
+    order: Any = "visits"
+    n_dims: Any = "auto"
+    shift: int = 0
+    standardize: bool = True
+    soft_clip: float | None = 3.0
+    normalization: Literal["batch"] | None = "batch"
+    dropout: float = 0.2
+    conv_dropout: float = 0.0
+    solver: Literal["adamw", "adam", "rmsprop"] = "adamw"
+    schedule: Literal["one_cycle", "constant"] = "one_cycle"
+    learning_rate: float = 1e-3
+    weight_decay: float = 1e-2
+    batch_size: int | Literal["auto"] = "auto"
+    max_iter: int = 20
+    early_stopping: bool | int = False
+    validation_fraction: float = 0.1
+    n_members: int = 1
+    warm_start: bool = False
+    device: Any = "auto"
+    random_state: Any = None
+    verbose: int = 0
 
     def fit(
         self,
         X: Any,
         y: Any,
         sample_weight: Any = None,
+        *,
         validation_data: Any = None,
-        after_epoch: Callable[["GraphCNN"], dict[str, Any] | None] | None = None,
-    ) -> "GraphCNN":
+        checkpoint: str | os.PathLike | None = None,
+        after_epoch: Callable[[Self], dict[str, Any] | None] | None = None,
+    ) -> Self:
         """Learn the graph of the columns and the weights of the network.
 
         Inside `join_processes` all processes that ``torchrun`` started train one model together,
@@ -52,21 +200,27 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
         y : array of shape (n_samples,), for regression also (n_samples, n_outputs)
             What to predict.
         sample_weight : array of shape (n_samples,), optional
-            Weight of each row in the loss. A row of weight 0 counts as if it were not there; the
-            graph and the scaling of the columns do not depend on the others.
+            Weight of each row in the loss. A row of weight 0 is dropped. The graph and the scaling
+            of the columns do not depend on the other weights.
         validation_data : pair (X, y), optional
             Rows to score after every epoch, instead of a share of the training rows.
+        checkpoint : path, optional
+            A file that follows the training, epoch by epoch. If the process ends, the same `fit`
+            called again continues from it and ends with exactly the same weights; a fit with other
+            settings or data is refused, and so is a second one while the first is running.
         after_epoch : callable, optional
-            Called with the estimator after every epoch, which predicts with the weights of that
-            epoch then. The dict of plain values it may return joins that epoch's record in
+            Called after every epoch with a copy of the estimator that predicts with the weights of
+            that epoch. The dict of plain values it may return joins the record of the epoch in
             `history_`; it does not decide which weights are kept.
 
         Returns
         -------
         self
         """
-        with all_or_nothing(self):
-            return fit_model(self, X, y, sample_weight, validation_data, after_epoch=after_epoch)
+        past = getattr(self, "_fitted", None) if self.warm_start else None
+        request = self._request(past=past, checkpoint=checkpoint, after_epoch=after_epoch)
+        self._keep(fit_model(request, X, y, sample_weight, validation_data))
+        return self
 
     def transfer(
         self,
@@ -77,25 +231,25 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
         filters: Literal["frozen", "tuned"] = "frozen",
         sample_weight: Any = None,
         validation_data: Any = None,
-    ) -> "GraphCNN":
+    ) -> Self:
         """Return a new model with the filters of this one, on other columns or another graph.
 
-        Filters belong to ranks, not to columns: those learned where rows are many serve a table
-        with other columns where they are few. The scaling, the graph and the levels of the new
-        columns are learned anew, and so are all layers after the convolutions.
+        Filters belong to ranks, not to columns: filters learned on many rows serve a table with
+        other columns and few rows. The scaling, the graph and the levels of the new columns are
+        learned again, and so are all layers after the convolutions.
 
         Parameters
         ----------
         X, y, sample_weight, validation_data
             As in `fit`; the columns and the classes may be others.
         graph : optional
-            As `graph` of the model; by default as this model's own.
+            As `graph` of the model; by default that of this model.
         filters : "frozen" or "tuned", default "frozen"
-            Whether the filters stay as they are or are trained on.
+            Whether the filters stay as they are or are trained further.
 
         Returns
         -------
-        A fitted model of the same kind; this one is left as it was.
+        A fitted model of the same kind; this one does not change.
 
         Examples
         --------
@@ -108,10 +262,51 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
         (200,)
         """
         check_is_fitted(self)
-        model = clone(self).set_params(warm_start=False, checkpoint=None)
-        model.set_params(graph=self.graph if graph is None else graph)
-        source = Filters(self.modules_, self.encoding_, filters)
-        return fit_model(model, X, y, sample_weight, validation_data, filters=source)
+        model = clone(self)  # by attributes: the constructor of a subclass may lack these settings
+        model.warm_start, model.graph = False, self.graph if graph is None else graph
+        source = Filters(self._fitted.modules, self._fitted.learned, filters)
+        request = model._request(filters=source)
+        model._keep(fit_model(request, X, y, sample_weight, validation_data))
+        return model
+
+    def make_network(self, plan: NetworkPlan) -> nn.Module:
+        """Return a new network, untrained; a subclass may return any other module.
+
+        `fit` calls it for every ensemble member, on tables and on graph samples, and trains the
+        module it returns.
+
+        Parameters
+        ----------
+        plan : NetworkPlan
+            The layers, the levels of the graph, the numbers of nodes, channels and outputs, and
+            the checked settings.
+
+        Returns
+        -------
+        Module
+            From scaled rows (m, n_nodes, n_channels) to (m, n_outputs). If values are missing it
+            is called with a second argument, a mask of the shape of the rows. If samples are
+            graphs it is called with a `GraphBatch`.
+        """
+        return Network(plan)
+
+    def module_inputs(self, X: Any) -> tuple[Any, ...]:
+        """Return the arguments of `module_`, or of another ensemble member, for these samples.
+
+        Samples are checked, scaled and clipped as in `predict`. The first argument is a Tensor
+        (n_samples, n_nodes, n_channels), followed by a mask if values are missing; for graph
+        samples it is a `GraphBatch`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from walkconv import GraphCNNRegressor
+        >>> X = np.random.default_rng(0).normal(size=(50, 6))
+        >>> model = GraphCNNRegressor("C4", n_members=1, max_iter=1).fit(X, X[:, 5])
+        >>> model.module_(*model.module_inputs(X)).shape  # the first ensemble member
+        torch.Size([50, 1])
+        """
+        return self._batches(X).batch(slice(None))
 
     def neighbors_table(self) -> pl.DataFrame:
         """Return the neighbours of every column as a table to read.
@@ -121,7 +316,7 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
         polars DataFrame
             A row for each slot that is filled: ``node``, ``rank`` (the slot, from 1), ``neighbor``,
             ``visits`` and ``sign``, as in `Neighbors`. Columns have their names, or their numbers
-            where X has none.
+            if X has none.
 
         Examples
         --------
@@ -138,53 +333,37 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
         ['node', 'rank', 'neighbor', 'visits', 'sign']
         """
         check_is_fitted(self)
-        return tabulate_neighbors(self)
-
-    def make_network(self, n_nodes: int, n_channels: int, n_outputs: int) -> nn.Module:
-        """Return a new network, untrained; a subclass may return any other module.
-
-        `fit` calls it for every member, and trains what it returns. The scaling, the graph and the
-        levels have been learned by then: ``graph_``, ``levels_`` and ``neighbors_`` are there
-        whenever the architecture has C or P layers.
-
-        Parameters
-        ----------
-        n_nodes, n_channels : int
-            Columns of X, and values in each.
-        n_outputs : int
-            Classes, or columns of y.
-
-        Returns
-        -------
-        Module
-            From scaled rows (m, n_nodes, n_channels) to (m, n_outputs). Where values are missing
-            it is called with a second argument, a mask of the shape of the rows.
-        """
-        settings = check_settings(self)
-        return Network(
-            settings.layers,
-            self.levels_,
-            n_nodes=n_nodes,
-            n_channels=n_channels,
-            n_outputs=n_outputs,
-            **settings.network,
-        )
+        fitted = self._fitted.learned.attributes()
+        if fitted["encoding_"] is not None:
+            raise ValueError(
+                "If samples are graphs each graph has its own neighbours: use "
+                "select_neighbors(sample.graph, n_neighbors=...)."
+            )
+        if fitted["neighbors_"] is None:
+            raise ValueError(
+                f"The model has no C layer on the columns; its architecture is "
+                f"{self._fitted.parameters['architecture']!r}."
+            )
+        names = fitted.get("feature_names_in_", np.arange(fitted["n_features_in_"]))
+        return pl.DataFrame(list_neighbors(fitted["neighbors_"], names))
 
     def save(self, path: str | os.PathLike) -> None:
         """Write the fitted model to one safetensors file; `walkconv.load` reads it.
 
         The file holds the weights, the neighbours, the names and scaling of the columns, the
-        classes and the settings of the fit, whatever was set since. It runs no code when it is
-        read, so an estimator of your own cannot be saved. The learned `graph_` is left out, since
-        the neighbours are all that a network uses of it.
+        classes and the settings of the fit, also if other settings were set since. Reading it runs
+        no code, so an estimator of your own cannot be saved. A learned `graph_` is not saved: the
+        network uses only the neighbours.
 
         Parameters
         ----------
         path : path
             An existing file is replaced, whole or not at all.
         """
+        from walkconv.estimators.model_file import save_model  # it imports the subclasses
+
         check_is_fitted(self)
-        save_model(self, path)
+        save_model(type(self), self._fitted, path)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -194,57 +373,77 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
         return tags
 
     @abstractmethod
-    def _learn_target(self, y: np.ndarray) -> None:
-        """Learn what the values of y are."""
+    def _learn_target(self, y: np.ndarray, settings: Settings) -> Target:
+        """Return what y means."""
 
-    @abstractmethod
-    def _encode_target(self, y: np.ndarray) -> np.ndarray:
-        """Return y as the loss takes it, one row for each sample."""
+    def _request(
+        self,
+        *,
+        past: Fitted | None = None,
+        filters: Filters | None = None,
+        checkpoint: str | os.PathLike | None = None,
+        after_epoch: Callable[[Self], dict[str, Any] | None] | None = None,
+    ) -> Request:
+        """Return what a fit is asked to do, with the settings checked."""
+        parameters = self.get_params(deep=False)
+        rare = {name: self._of_class(name) for name in ("ties", "weighting", "conv_dropped")}
+        # A subclass may have another constructor: the settings are attributes all the same.
+        given = {field.name: getattr(self, field.name) for field in fields(GraphCNN)}
 
-    @property
-    @abstractmethod
-    def _n_outputs(self) -> int:
-        """Outputs of the network."""
+        def look(now: Fitted) -> dict[str, Any] | None:
+            model = copy(self)
+            model._keep(now)
+            assert after_epoch is not None
+            return after_epoch(model)
 
-    @abstractmethod
-    def _row_losses(self, outputs: Tensor, target: Tensor) -> Tensor:
-        """Return the loss (m,) of outputs (m, n_outputs)."""
+        return Request(
+            settings=check_settings(given | rare),
+            parameters=given | parameters,
+            target_checks=self._target_checks,
+            learn_target=self._learn_target,
+            make_network=self.make_network,
+            random_state=self.random_state,
+            past=past,
+            filters=filters,
+            checkpoint=checkpoint,
+            after_epoch=None if after_epoch is None else look,
+        )
 
-    @abstractmethod
-    def _score_outputs(self, outputs: np.ndarray, rows: Rows) -> float:
-        """Return how good the outputs for some rows are; higher is better."""
+    def _of_class(self, name: str) -> Any:
+        if name in vars(self):
+            raise TypeError(
+                f"{name} must be set on a subclass, not on one estimator: clones and model files "
+                f"would lose it. Write a subclass with {name} = {vars(self)[name]!r}."
+            )
+        return getattr(self, name)
 
-    @abstractmethod
-    def _target_state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Return what was learned about y, as plain values and arrays."""
-
-    @abstractmethod
-    def _restore_target(self, state: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-        """Take back what `_target_state` returned, checked."""
-
-    def _loss_weight(self, rows: Rows) -> np.ndarray:
-        """Return the weight (n_samples,) of each training row in the loss."""
-        return rows.weight
-
-    def _make_network(self) -> nn.Module:
-        if self.encoding_ is not None:
-            return make_graph_network(self)
-        n_nodes, n_channels = self.scaling_.mean.shape
-        return self.make_network(n_nodes, n_channels, self._n_outputs)
-
-    def _keep(self, modules: list[nn.Module], history: list[dict[str, Any]]) -> None:
+    def _keep(self, fitted: Fitted) -> None:
+        """Set the fitted attributes, all of them and nowhere else."""
+        for name in ("n_features_in_", "feature_names_in_"):  # of an earlier fit on a table
+            if hasattr(self, name):
+                delattr(self, name)
+        modules, history = fitted.modules, fitted.history
+        self._fitted = fitted
+        for name, value in (fitted.learned.attributes() | fitted.target.attributes()).items():
+            setattr(self, name, value)
         self.modules_ = modules
         self.module_ = modules[0]
         self.history_ = history
         self.n_iter_ = max(sum(r["member"] == m for r in history) for m in range(len(modules)))
-        self.n_parameters_ = count_parameters(self.module_)
-        self._fitted_with = fitted_settings(self)
+        self.n_parameters_ = count_parameters(modules[0])
+
+    def _batches(self, X: Any) -> Batches:
+        check_is_fitted(self)
+        learned = self._fitted.learned
+        samples = learned.read(X)
+        learned.check(samples)
+        # Where the weights are: a device that was set after the fit does not move them.
+        place = next(iter(self.module_.parameters()), None)
+        device = self._fitted.settings.device if place is None else place.device
+        return learned.batches(samples, device)
 
     def _outputs(self, X: Any) -> list[np.ndarray]:
-        """Return the outputs (n_samples, n_outputs) of every member."""
-        check_is_fitted(self)
-        samples = read_samples(X) if is_list_of_samples(X) else read_table(self, X)
-        check_fitted_kind(self, samples)
-        table = make_table(self, samples, check_device(self.device), self._fitted_with["clip"])
+        """Return the outputs (n_samples, n_outputs) of every ensemble member."""
+        batches = self._batches(X)
         batch_size = check_batch_size(self.batch_size)
-        return [predict(module, table, batch_size) for module in self.modules_]
+        return [predict(module, batches, batch_size) for module in self.modules_]

@@ -1,61 +1,60 @@
 """Filters that move from one model to another."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Literal
 
-from torch import nn
+from torch import Tensor, nn
 
 from walkconv._checks import check_option
-from walkconv.estimators.graph_inputs import holds_graphs
-from walkconv.models.encoding import NodeEncoding
+from walkconv.estimators.samples import Learned
+from walkconv.networks.network import Network
 
-HEAD = "dense."
-"""What comes after the nodes belongs to the columns and does not move."""
+State = dict[str, Tensor]
 
 
 class Filters:
-    """What the layers before the head of trained networks have learned.
+    """What the C layers of trained networks have learned.
 
     Parameters
     ----------
     modules : sequence of Module
         The members of a model.
-    encoding : NodeEncoding or None
-        How the model encodes the nodes of graphs; None where it was fitted on a table.
+    learned : Learned
+        How the model encodes its samples.
     treatment : "frozen" or "tuned"
-        Whether they stay as they are in the networks that get them.
+        Whether the networks that get the filters train them further.
     """
 
-    def __init__(self, modules: Sequence[nn.Module], encoding: NodeEncoding | None, treatment: str):
-        self.encoding = encoding
+    def __init__(
+        self,
+        modules: Sequence[nn.Module],
+        learned: Learned,
+        treatment: Literal["frozen", "tuned"],
+    ):
+        self.learned = learned
         self.treatment = check_option(treatment, "filters", ["frozen", "tuned"])
-        self.members = [
-            {k: v for k, v in module.state_dict().items() if not k.startswith(HEAD)}
-            for module in modules
-        ]
-        if not any("weight" in name for name in self.members[0]):
+        self.members = [_nodewise(module) for module in modules]
+        if not self.members[0]:
             raise ValueError("There are no filters to move: the architecture has no C layers.")
-
-    def encoding_for(self, X: Any) -> NodeEncoding | None:
-        """Return the encoding that the filters were learned with, for samples of the same kind."""
-        if holds_graphs(X) != (self.encoding is not None):
-            raise ValueError(
-                "Filters learned on a table move to a table, those learned on graphs to graphs."
-            )
-        return self.encoding
 
     def put_into(self, networks: Sequence[nn.Module]) -> None:
         """Give each network the filters of a member, the first again when they run out."""
-        for place, network in enumerate(networks):
-            given = self.members[place % len(self.members)]
-            _check_fit(given, network)
+        for number, network in enumerate(networks):
+            given = self.members[number % len(self.members)]
+            _check_fit(given, _nodewise(network))
             network.load_state_dict(given, strict=False)
             for name, parameter in network.named_parameters():
                 parameter.requires_grad_(name not in given or self.treatment == "tuned")
 
 
-def _check_fit(given: dict, network: nn.Module) -> None:
-    wanted = {k: v for k, v in network.state_dict().items() if not k.startswith(HEAD)}
+def _nodewise(network: nn.Module) -> State:
+    """Return the state of the layers before the nodes are flattened or read out."""
+    if not isinstance(network, Network):
+        raise TypeError(f"Filters move between Network modules; got {type(network).__name__}.")
+    return {f"nodewise.{name}": tensor for name, tensor in network.nodewise.state_dict().items()}
+
+
+def _check_fit(given: State, wanted: State) -> None:
     different = []
     for name in dict.fromkeys([*given, *wanted]):
         shapes = [tuple(part[name].shape) if name in part else () for part in (given, wanted)]

@@ -1,180 +1,468 @@
-"""From samples to trained networks, step by step."""
+"""From samples to trained networks, step by step. Nothing here writes on an estimator."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import replace
-from typing import Any
+import hashlib
+import json
+import math
+import os
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, ClassVar, Protocol, Self
 
+import numpy as np
+import scipy.sparse as sp
+import torch
+from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
-from torch import nn
+from torch import Tensor, nn
 
-from walkconv._checks import refuse_masked
+from walkconv._adapters import as_graph
+from walkconv._checks import describe
 from walkconv._samples import is_list_of_samples
-from walkconv.estimators.epoch_notes import plain_notes
 from walkconv.estimators.filters import Filters
-from walkconv.estimators.graph_inputs import check_fitted_kind, check_same_kind, read_graphs
-from walkconv.estimators.held_back import hold_back
-from walkconv.estimators.identity import digest, identify
-from walkconv.estimators.inputs import Rows, read_rows
-from walkconv.estimators.kinds import check_same_walks, learn_samples, make_training_table
-from walkconv.estimators.objective import batch_loss, scorer
-from walkconv.estimators.settings import Settings, check_settings
-from walkconv.models.checkpoint import Checkpoint
-from walkconv.models.members import train_members
-from walkconv.models.processes import Processes, current_processes
-from walkconv.models.training import Training
-from walkconv.models.turns import seeded, single_precision
+from walkconv.estimators.graph_samples import GraphSamples, Nodes
+from walkconv.estimators.samples import Learned, Lesson, Rows, Samples, read_rows
+from walkconv.estimators.settings import Settings
+from walkconv.estimators.table_samples import Columns, TableSamples
+from walkconv.networks.network import NetworkPlan
+from walkconv.training.batches import predict
+from walkconv.training.checkpoint import Checkpoint
+from walkconv.training.loop import BatchLoss, Score, Training
+from walkconv.training.members import train_members
+from walkconv.training.processes import Processes, current_processes
+from walkconv.training.turns import seeded, single_precision
+
+KINDS: dict[str, type[Columns] | type[Nodes]] = {kind.kind: kind for kind in (Columns, Nodes)}
+"""What can be learned about samples, by the kind of the samples."""
+NOT_PART = {"device", "graph", "order", "verbose", "warm_start"}
+"""Parameters that do not decide a fit, or that may be arrays."""
 
 
-@contextmanager
-def all_or_nothing(model: Any) -> Iterator[None]:
-    """Leave a model as it was where its fit fails: what it knows belongs together."""
-    before = dict(vars(model))
-    try:
-        yield
-    except BaseException:
-        vars(model).clear()
-        vars(model).update(before)
-        raise
+class Target(Protocol):
+    """What y means: classes or values. Learned from the training rows, frozen."""
+
+    is_classification: ClassVar[bool]
+
+    @property
+    def n_outputs(self) -> int:
+        """Outputs of the network."""
+        ...
+
+    def encode(self, y: np.ndarray) -> np.ndarray:
+        """Return y as the loss takes it, one row for each sample."""
+        ...
+
+    def loss_weight(self, y: np.ndarray, weight: np.ndarray, class_weight: Any) -> np.ndarray:
+        """Return the weight (n_samples,) of each row in the loss; y is encoded."""
+        ...
+
+    def row_losses(self, outputs: Tensor, target: Tensor) -> Tensor:
+        """Return the loss (m,) of outputs (m, n_outputs)."""
+        ...
+
+    def score(self, outputs: np.ndarray, y: np.ndarray, weight: np.ndarray) -> float:
+        """Return how good the outputs are for encoded y; higher is better."""
+        ...
+
+    def attributes(self) -> dict[str, Any]:
+        """Return the fitted attributes of the estimator."""
+        ...
+
+    def to_arrays(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """Return the record as arrays and plain values, for a file."""
+        ...
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray], plain: Mapping[str, Any]) -> Self:
+        """Return the record that `to_arrays` wrote, or raise an error if it is not whole."""
+        ...
 
 
-def fit_model(
-    model: Any,
-    X: Any,
-    y: Any,
-    sample_weight: Any,
-    validation_data: Any,
-    *,
-    after_epoch: Callable[[Any], dict[str, Any] | None] | None = None,
-    filters: Filters | None = None,
-) -> Any:
-    """Fit a `GraphCNN` and return it; arguments as in its `fit`.
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """All that a fit has learned.
 
-    `filters` are those of another model, to begin with. Processes that were joined come here with
-    the same arguments, and each learns the graph and makes the networks by itself.
+    Attributes
+    ----------
+    settings : Settings
+    parameters : dict
+        The parameters of the estimator at the time of the fit.
+    learned : Learned
+        What was learned about the samples before any weight.
+    target : Target
+    modules : list of Module
+        The ensemble members.
+    history : list of dict
+        A record for each epoch.
+    """
+
+    settings: Settings
+    parameters: dict[str, Any]
+    learned: Learned
+    target: Target
+    modules: list[nn.Module]
+    history: list[dict[str, Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """What a fit is asked to do.
+
+    Attributes
+    ----------
+    settings : Settings
+    parameters : dict
+        The parameters of the estimator.
+    target_checks : dict
+        Of scikit-learn's checks of y.
+    learn_target : callable
+        From y and the settings to a `Target`.
+    make_network : callable
+        From a plan to a new module.
+    random_state
+    past : Fitted or None
+        What to continue from, for a warm start.
+    filters : Filters or None
+        Filters of another model to start with.
+    checkpoint : path or None
+    after_epoch : callable or None
+        Takes the model after an epoch and returns what joins the record of that epoch.
+    """
+
+    settings: Settings
+    parameters: dict[str, Any]
+    target_checks: dict[str, bool]
+    learn_target: Callable[[np.ndarray, Settings], Target]
+    make_network: Callable[[NetworkPlan], nn.Module]
+    random_state: Any
+    past: Fitted | None = None
+    filters: Filters | None = None
+    checkpoint: str | os.PathLike | None = None
+    after_epoch: Callable[[Fitted], Any] | None = None
+
+
+def read_samples(X: Any) -> Samples:
+    """Return checked samples to learn from. The one place where the kind of X is decided."""
+    return GraphSamples.read(X) if is_list_of_samples(X) else TableSamples.read(X)
+
+
+def fit_model(request: Request, X: Any, y: Any, sample_weight: Any, validation_data: Any) -> Fitted:
+    """Return what is learned from samples X, targets y and their weights.
+
+    Processes that were joined come here with the same arguments. Each of them learns the graph and
+    makes the networks by itself.
     """
     processes = current_processes()
-    settings = check_settings(model)
-    is_warm = model.warm_start and hasattr(model, "modules_")
-    rows = _read_rows(model, X, y, sample_weight, is_first=not is_warm)
-    if is_warm:
-        check_fitted_kind(model, rows.X)
-        check_same_walks(model)
-    else:
-        model._learn_target(rows.y)
-    rows = replace(rows, y=model._encode_target(rows.y))
-    validation = _read_validation(model, validation_data, rows.X)
-    drawn = int(check_random_state(model.random_state).randint(2**31 - 1))
+    settings, past = request.settings, request.past
+    if request.checkpoint is not None and request.parameters["warm_start"]:
+        raise ValueError("checkpoint and warm_start do not go together. Choose one.")
+    read = read_samples if past is None else past.learned.read
+    rows = read_rows(X, y, sample_weight, read, **request.target_checks)
+    if past is not None:
+        past.learned.check(rows.samples)
+        if settings.walks != past.settings.walks or not _is_same_graph(settings, past.settings):
+            raise ValueError(
+                "warm_start needs the C and P layers, graph, n_neighbors, n_steps, order, "
+                "weighting, standardize and soft_clip of the first fit; they have changed. Set "
+                "warm_start=False to start again."
+            )
+    target = request.learn_target(rows.y, settings) if past is None else past.target
+    given_y, rows = rows.y, replace(rows, y=target.encode(rows.y))
+    validation = _read_validation(request, validation_data, rows, target)
+    drawn = int(check_random_state(request.random_state).randint(2**31 - 1))
     seed = processes.from_first(lambda: drawn)
-    checkpoint = _open_checkpoint(model, rows, validation, seed, processes)
+    with _open_checkpoint(request, rows, validation, seed, processes) as checkpoint:
+        return _train(request, target, given_y, rows, validation, seed, processes, checkpoint)
+
+
+def _train(
+    request: Request,
+    target: Target,
+    given_y: np.ndarray,
+    rows: Rows,
+    validation: Rows | None,
+    seed: int,
+    processes: Processes,
+    checkpoint: Checkpoint | None,
+) -> Fitted:
+    """Return what is learned from checked rows, whose targets are encoded; `given_y` are not."""
+    settings, past = request.settings, request.past
     seed = seed if checkpoint is None else checkpoint.seed
-    if validation is None and model.early_stopping:
-        rows, validation = hold_back(model, rows, seed)
-    if not is_warm:
-        encoding = None if filters is None else filters.encoding_for(rows.X)
-        learn_samples(model, rows, settings, seed, encoding)
-    networks = _make_networks(model, settings, seed, is_warm=is_warm)
-    if filters is not None:
-        filters.put_into(networks)
+    if validation is None and settings.stops_early:
+        train, apart = _hold_back(rows.y, target, settings, seed)
+        given_y, rows, validation = given_y[train], rows.take(train), rows.take(apart)
+    class_weight = request.parameters.get("class_weight")
+    loss_weight = target.loss_weight(rows.y, rows.weight, class_weight)
+    if past is None:
+        like = None if request.filters is None else request.filters.learned
+        lesson = Lesson(settings, given_y, target.is_classification, loss_weight, seed)
+        learned = rows.samples.learn(lesson, like)
+    else:
+        learned = past.learned
+    if checkpoint is not None and settings.graph_source == "callable":
+        checkpoint.confirm_graph(digest([learned.attributes()["graph_"]]))
+    if validation is not None:
+        learned.check(validation.samples, "validation_data")
+    networks = _make_networks(request, learned.plan(settings, target.n_outputs), seed)
     if processes.size > 1:
-        processes.refuse_differences({"the network": [_digest(each) for each in networks]})
-    trainings = _make_trainings(model, networks, rows, validation, settings, seed, processes)
+        processes.refuse_differences({"the network": [_weights_digest(each) for each in networks]})
+    batches = learned.training_batches(rows.samples, settings)
+    score = None if validation is None else _scorer(validation, learned, target, settings)
+    loss = _batch_loss(target, rows.y, loss_weight, settings.device)
+    trainings = [
+        Training(network, batches, loss, settings.training, (seed, member), score, processes)
+        for member, network in enumerate(networks)
+    ]
     if checkpoint is not None:
         checkpoint.restore(trainings)
-    past = model.history_ if is_warm else []
+    before = [] if past is None else past.history
+
+    def model(modules: list[nn.Module], history: list[dict[str, Any]]) -> Fitted:
+        return Fitted(settings, request.parameters, learned, target, modules, [*before, *history])
 
     def finish_epoch(training: Training) -> None:
-        if after_epoch is not None:
+        if request.after_epoch is not None:
             begun = [each for each in trainings if each.epoch]
             records = [record for each in begun for record in each.history]
-            model._keep([each.network for each in begun], [*past, *records])
-            training.history[-1] |= plain_notes(after_epoch(model), training.history[-1])
+            now = model([each.network for each in begun], records)
+            training.history[-1] |= plain_notes(request.after_epoch(now), training.history[-1])
         if checkpoint is not None:
             checkpoint.write(trainings)
 
-    verbose = model.verbose if processes.is_first else 0
-    modules, history = train_members(trainings, verbose=verbose, after_epoch=finish_epoch)
-    model._keep(modules, [*past, *history])
-    return model
+    verbose = settings.verbose if processes.is_first else 0
+    return model(*train_members(trainings, verbose=verbose, after_epoch=finish_epoch))
 
 
-def _read_rows(model: Any, X: Any, y: Any, sample_weight: Any, *, is_first: bool) -> Rows:
-    """Return the rows of a table, or graphs: the input decides."""
-    refuse_masked(y, "y")
-    refuse_masked(sample_weight, "sample_weight")
-    read = read_graphs if is_list_of_samples(X) else read_rows
-    return read(model, X, y, sample_weight, is_first=is_first, **model._target_checks)
-
-
-def _read_validation(model: Any, pair: Any, training: Any) -> Rows | None:
+def _read_validation(request: Request, pair: Any, training: Rows, target: Target) -> Rows | None:
+    """Return the validation rows, of the same kind and columns as the training rows."""
     if pair is None:
         return None
     if not isinstance(pair, tuple | list) or len(pair) != 2:
-        raise TypeError("validation_data must be a pair (X, y).")
+        raise TypeError(f"validation_data must be a pair (X, y); got {describe(pair)}.")
     X, y = pair
-    rows = _read_rows(model, X, y, None, is_first=False)
-    check_same_kind(rows.X, training)
-    return replace(rows, y=model._encode_target(rows.y))
+    rows = read_rows(X, y, None, training.samples.read_like, **request.target_checks)
+    return replace(rows, y=target.encode(rows.y))
 
 
 def _open_checkpoint(
-    model: Any, rows: Rows, validation: Rows | None, seed: int, processes: Processes
-) -> Checkpoint | None:
-    """Return the file that follows the training, if there is to be one.
+    request: Request, rows: Rows, validation: Rows | None, seed: int, processes: Processes
+) -> AbstractContextManager[Checkpoint | None]:
+    """Return a context with the file that follows the training, if there is to be one.
 
     Processes that fit something else than the first are refused.
     """
-    is_wanted = model.checkpoint is not None
-    if is_wanted and model.warm_start:
-        raise ValueError("checkpoint and warm_start do not go together. Choose one.")
+    is_wanted = request.checkpoint is not None
     if not is_wanted and processes.size == 1:
-        return None
-    identity = identify(model, rows, validation)
-    processes.refuse_differences(
-        identity | {"checkpoint": is_wanted, "warm_start": model.warm_start}
+        return nullcontext()
+    identity = identify(request, rows, validation)
+    warm = {"checkpoint": is_wanted, "warm_start": request.parameters["warm_start"]}
+    processes.refuse_differences(identity | warm)
+    if request.checkpoint is None:
+        return nullcontext()
+    # torch's dense layers add in another order with other threads.
+    identity["threads of torch (torch.set_num_threads)"] = torch.get_num_threads()
+    return Checkpoint.open(request.checkpoint, identity, seed, processes)
+
+
+def identify(request: Request, rows: Rows, validation: Rows | None) -> dict[str, Any]:
+    """Return all that a fit depends on: plain values by name, and a digest of each array."""
+    settings = request.settings
+    identity = {
+        name: plain_value(value, name)
+        for name, value in request.parameters.items()
+        if name not in NOT_PART
+    }
+    for name in ("weighting", "conv_dropped"):
+        identity[name] = getattr(settings, name)
+    identity["order"] = settings.order
+    if settings.graph_source == "given":
+        identity["data: graph"] = digest([as_graph(settings.graph)])
+    elif settings.graph_source == "callable":
+        # Closures share a name: the graph itself is compared too, as soon as it is learned.
+        identity["graph"] = _callable_name(settings.graph)
+    else:
+        identity["graph"] = settings.graph
+    if isinstance(settings.ties, str):
+        identity["ties"] = settings.ties
+    else:
+        identity["data: ties"] = digest([np.asarray(settings.ties)])
+    if settings.positions is not None:
+        identity["data: positions"] = digest([np.asarray(settings.positions)])
+    names = getattr(rows.samples, "names", None)
+    names = [] if names is None else names
+    identity["data: names"] = hashlib.sha256("\n".join(map(str, names)).encode()).hexdigest()
+    identity["data: X"] = digest(rows.samples.parts())
+    identity["data: y"], identity["data: weight"] = digest([rows.y]), digest([rows.weight])
+    if validation is not None:
+        identity["data: validation_data"] = digest([*validation.samples.parts(), validation.y])
+    return identity
+
+
+def digest(arrays: list[Any]) -> str:
+    """Return a digest of the values, types and shapes of dense or CSR arrays; None is allowed."""
+    total = hashlib.sha256()
+    for array in arrays:
+        if array is None:
+            total.update(b"none")
+            continue
+        total.update(f"{type(array).__name__} {array.shape}".encode())
+        parts = [array.data, array.indices, array.indptr] if sp.issparse(array) else [array]
+        for part in parts:
+            total.update(part.dtype.str.encode())
+            total.update(np.ascontiguousarray(part).data)
+    return total.hexdigest()
+
+
+def plain_value(value: Any, name: str) -> Any:
+    """Return a parameter as JSON holds it."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if name == "random_state":
+        return None  # a generator has moved on; a number can be given instead
+    if isinstance(value, dict):
+        return {"pairs": [[plain_value(key, name), plain_value(value[key], name)] for key in value]}
+    return str(value)
+
+
+def plain_notes(returned: Any, record: dict[str, Any]) -> dict[str, Any]:
+    """Return what `after_epoch` returned as plain values that join the record of an epoch."""
+    pairs = {} if returned is None else returned
+    if not isinstance(pairs, dict):
+        raise TypeError(f"after_epoch must return a dict or None; got {describe(returned)}.")
+    plain = {
+        name: value.item() if hasattr(value, "item") and np.ndim(value) == 0 else value
+        for name, value in pairs.items()
+    }
+    for name, value in plain.items():
+        if not isinstance(name, str) or not _is_json(value):
+            raise TypeError(
+                "after_epoch must return plain values by name: numbers, text, and lists and dicts "
+                f"of these; got {describe(value)} for {name!r}."
+            )
+    if taken := record.keys() & plain.keys():
+        raise TypeError(
+            f"after_epoch must return names that an epoch does not have; got {sorted(taken)}."
+        )
+    return plain
+
+
+def _is_json(value: Any) -> bool:
+    try:
+        json.dumps(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _callable_name(function: Callable[..., Any]) -> str:
+    """Return a name that is the same in another process."""
+    if isinstance(function, partial):
+        return _callable_name(function.func)
+    kind = function if hasattr(function, "__qualname__") else type(function)
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _is_same_graph(now: Settings, before: Settings) -> bool:
+    if now.graph is before.graph or now.graph_source != before.graph_source:
+        return now.graph is before.graph
+    if now.graph_source == "given":
+        return digest([as_graph(now.graph)]) == digest([as_graph(before.graph)])
+    return bool(now.graph == before.graph)
+
+
+def _hold_back(
+    y: np.ndarray, target: Target, settings: Settings, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows to train on and the rows to score after every epoch."""
+    if target.is_classification:
+        _check_every_class_is_split(y, target, settings.validation_fraction)
+    train, apart = train_test_split(
+        np.arange(len(y)),
+        test_size=settings.validation_fraction,
+        random_state=seed,
+        stratify=y if target.is_classification else None,
     )
-    return Checkpoint(model.checkpoint, identity, seed, processes) if is_wanted else None
+    return train, apart
 
 
-def _make_networks(model: Any, settings: Settings, seed: int, *, is_warm: bool) -> list[nn.Module]:
-    """Return a network for every member, new or with the weights learned before."""
-    networks = []
+def _check_every_class_is_split(y: np.ndarray, target: Target, fraction: float) -> None:
+    """Refuse classes of which not both parts of the rows can hold some."""
+    present, counts = np.unique(y, return_counts=True)
+    if counts.min() < 2:
+        rarest = target.attributes()["classes_"].tolist()[present[counts.argmin()]]
+        raise ValueError(
+            f"early_stopping needs two rows of each class; {rarest!r} has {counts.min()}. Add "
+            "some, drop the class, or give validation_data."
+        )
+    n_apart = math.ceil(fraction * len(y))
+    n_fewest = min(n_apart, len(y) - n_apart)
+    if n_fewest < len(counts):
+        raise ValueError(
+            "early_stopping needs at least as many rows to score, and to train on, as there are "
+            f"classes ({len(counts)}); got {n_fewest}. Change validation_fraction or give "
+            "validation_data."
+        )
+
+
+def _make_networks(request: Request, plan: NetworkPlan, seed: int) -> list[nn.Module]:
+    """Return a network for every member: new, with learned filters, or with all past weights."""
+    settings, networks = request.settings, []
     for member in range(settings.n_members):
         with seeded(seed, member, 0, device=settings.device), single_precision():
-            networks.append(model._make_network().to(settings.device))
-    if is_warm:
-        learned = [module.state_dict() for module in model.modules_]
+            network = request.make_network(plan)
+            if not isinstance(network, nn.Module):
+                raise TypeError(f"make_network must return a Module; got {describe(network)}.")
+            networks.append(network.to(settings.device))
+    if request.filters is not None:
+        request.filters.put_into(networks)
+    if request.past is not None:
+        learned = [module.state_dict() for module in request.past.modules]
         shapes = [{k: v.shape for k, v in state.items()} for state in learned]
         wanted = [{k: v.shape for k, v in n.state_dict().items()} for n in networks]
         if shapes != wanted:
             raise ValueError(
                 "warm_start needs the architecture, normalization and n_members of the "
-                "first fit; they have changed. Set warm_start=False to start anew."
+                "first fit; they have changed. Set warm_start=False to start again."
             )
         for network, state in zip(networks, learned, strict=True):
             network.load_state_dict(state)
     return networks
 
 
-def _digest(network: nn.Module) -> list[str]:
-    """Return a digest of every weight and every table of neighbours."""
+def _weights_digest(network: nn.Module) -> str:
     tensors = [*network.parameters(), *network.buffers()]
-    return [digest(tensor.detach().cpu().numpy()) for tensor in tensors]
+    return digest([tensor.detach().cpu().numpy() for tensor in tensors])
 
 
-def _make_trainings(
-    model: Any,
-    networks: list[nn.Module],
-    rows: Rows,
-    validation: Rows | None,
-    settings: Settings,
-    seed: int,
-    processes: Processes,
-) -> list[Training]:
-    table = make_training_table(model, rows.X, settings.device)
-    score = None if validation is None else scorer(model, validation, settings)
-    loss = batch_loss(model, rows, settings.device)
-    return [
-        Training(network, table, loss, settings.training, (seed, member), score, processes)
-        for member, network in enumerate(networks)
-    ]
+def _batch_loss(
+    target: Target, y: np.ndarray, weight: np.ndarray, device: torch.device
+) -> BatchLoss:
+    """Return the weighted mean loss of outputs for some of the rows."""
+    encoded = torch.from_numpy(y)
+    share = torch.from_numpy((weight / weight.mean()).astype(np.float32))
+
+    def loss(outputs: Tensor, batch: Tensor) -> Tensor:
+        losses = target.row_losses(outputs, encoded[batch].to(device))
+        return (losses * share[batch].to(device)).mean()
+
+    return loss
+
+
+def _scorer(rows: Rows, learned: Learned, target: Target, settings: Settings) -> Score:
+    """Return the score of a network on validation rows, NaN where the outputs overflow."""
+    if len(rows.y) < 2:
+        raise ValueError(
+            f"There must be at least two validation rows; got {len(rows.y)}. "
+            "Raise validation_fraction or give validation_data."
+        )
+    batches = learned.batches(rows.samples, settings.device)
+
+    def score(network: nn.Module) -> float:
+        outputs = predict(network, batches, settings.training.batch_size)
+        is_finite = np.isfinite(outputs).all()
+        return target.score(outputs, rows.y, rows.weight) if is_finite else np.nan
+
+    return score

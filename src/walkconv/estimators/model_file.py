@@ -1,96 +1,209 @@
-"""A fitted estimator becomes a file.
+"""A fitted estimator becomes one file, and a file becomes a fitted estimator.
 
-The reading is in `loading`, where everything that a file says is checked before it is used.
+Anyone may have changed a file, so everything in it is checked before it is used. Reading runs no
+code from the file.
 """
 
 import os
-from typing import Any
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, TypeVar, overload
 
-import numpy as np
+import torch
+from torch import nn
 
-from walkconv.estimators.columns import in_column_order
-from walkconv.estimators.identity import plain_value
-from walkconv.estimators.level_file import level_arrays
-from walkconv.persistence import write_file
+from walkconv._checks import check_integer, check_number, listed
+from walkconv.estimators.base import GraphCNN
+from walkconv.estimators.classifier import Classes, GraphCNNClassifier
+from walkconv.estimators.fitting import KINDS, Fitted, plain_value
+from walkconv.estimators.regressor import GraphCNNRegressor, Values
+from walkconv.estimators.samples import Arrays
+from walkconv.networks.levels import under
+from walkconv.persistence import ModelFileError, read_file, write_file
 
 KIND = "model"
-APART = ("graph", "positions", "ties", "device")
-"""Settings that may be arrays, and the device: a file opens where there is no such device."""
-GRAPH_PARTS = ("data", "indices", "indptr")
-SCALING = ("mean", "deviation")
-ENCODING = ("tags", "mean", "deviation")
+APART = ("graph", "order", "device")
+"""Parameters that may be arrays, and the device: a file opens where there is no such device."""
+KEPT = {field.name for field in fields(GraphCNNClassifier)} - {"device"}
+"""Parameters that a file may hold, those of the classifier and all of the regressor."""
+
+ESTIMATORS = {
+    "GraphCNNClassifier": (GraphCNNClassifier, Classes),
+    "GraphCNNRegressor": (GraphCNNRegressor, Values),
+}
+"""What a file may hold, and what y means to each."""
+Model = TypeVar("Model", GraphCNNClassifier, GraphCNNRegressor)
 
 
-GIVEN = "given"
-"""What stands for a graph that was given: `graph_` holds it."""
-
-
-def fitted_settings(model: Any) -> dict[str, Any]:
-    """Return the settings that a model has now, to be known when others are set."""
-    settings = {
-        name: value
-        for name, value in vars(model).items()
-        if not (name.startswith("_") or name.endswith("_"))
-    }
-    is_given = settings["graph"] is not None and not isinstance(settings["graph"], str)
-    return settings | ({"graph": GIVEN} if is_given else {})
-
-
-def save_model(model: Any, path: str | os.PathLike) -> None:
-    """Write a fitted estimator to a file; see `GraphCNN.save`."""
-    if type(model).__module__.split(".")[0] != "walkconv":
+def save_model(estimator: type[GraphCNN], fitted: Fitted, path: str | os.PathLike) -> None:
+    """Write a fitted model to a file; see `GraphCNN.save`."""
+    if estimator.__module__.split(".")[0] != "walkconv":
         raise TypeError(
             "save is for GraphCNNClassifier and GraphCNNRegressor, which load can make again; got "
-            f"{type(model).__name__}. Keep its weights instead: torch.save(model.module_"
+            f"{estimator.__name__}. Keep its weights instead: torch.save(model.module_"
             ".state_dict(), path)."
         )
-    made_with = model._fitted_with
+    learned_arrays, learned = fitted.learned.to_arrays()
+    target_arrays, target = fitted.target.to_arrays()
     arrays = {
         f"module.{member}.{name}": tensor.cpu().numpy()
-        for member, module in enumerate(model.modules_)
+        for member, module in enumerate(fitted.modules)
         for name, tensor in module.state_dict().items()
     }
-    if model.encoding_ is None:
-        arrays |= {f"scaling.{name}": getattr(model.scaling_, name) for name in SCALING}
-    else:
-        arrays |= {f"encoding.{name}": getattr(model.encoding_, name) for name in ENCODING}
-    arrays |= level_arrays(model.levels_)
-    target, target_arrays = model._target_state()
+    arrays |= {f"samples.{name}": array for name, array in learned_arrays.items()}
     arrays |= {f"target.{name}": array for name, array in target_arrays.items()}
     parameters = {
-        name: plain_value(made_with[name], name) for name in model.get_params() if name not in APART
+        name: plain_value(value, name)
+        for name, value in fitted.parameters.items()
+        if name not in APART
     }
-    if isinstance(made_with["ties"], str):
-        parameters["ties"] = made_with["ties"]
-    else:
-        arrays["ties"] = _places(model, "ties")
-    if made_with["positions"] is not None:
-        arrays["positions"] = _places(model, "positions")
-    orientation = model.orientation_
-    if orientation is not None and orientation.period is not None:
-        arrays["period"] = orientation.period
-    if made_with["graph"] != GIVEN:
-        parameters["graph"] = made_with["graph"]
-    elif model.graph_ is None:
-        parameters["graph"] = None  # given, and nothing used it
-    else:
-        arrays |= {f"graph.{part}": getattr(model.graph_, part) for part in GRAPH_PARTS}
-    settings = {
-        "estimator": type(model).__name__,
+    parameters |= _graph_and_order(fitted, learned_arrays)
+    content = {
+        "estimator": estimator.__name__,
         "parameters": parameters,
-        "n_modules": len(model.modules_),
-        "uses_degree": None if model.encoding_ is None else model.encoding_.uses_degree,
-        "n_steps": [getattr(level.neighbors, "n_steps", None) for level in model.levels_],
-        "order": getattr(orientation, "order", None),
-        "reason": getattr(orientation, "reason", None),
-        "names": [str(name) for name in getattr(model, "feature_names_in_", [])],
-        "history": model.history_,
+        "kind": fitted.learned.kind,
+        "samples": learned,
         "target": target,
+        "n_modules": len(fitted.modules),
+        # Without the times, so that equal fits write equal files.
+        "history": [{k: v for k, v in r.items() if k != "seconds"} for r in fitted.history],
     }
-    write_file(path, KIND, arrays, settings)
+    write_file(path, KIND, arrays, content)
 
 
-def _places(model: Any, name: str) -> np.ndarray:
-    """Return places that were given (n_nodes, n_axes), in the order of the columns."""
-    names = getattr(model, "feature_names_in_", None)
-    return np.asarray(in_column_order(model._fitted_with[name], names, name), dtype=np.float64)
+@overload
+def load(path: str | os.PathLike) -> GraphCNNClassifier | GraphCNNRegressor: ...
+@overload
+def load(path: str | os.PathLike, estimator: type[Model]) -> Model: ...
+def load(
+    path: str | os.PathLike,
+    estimator: type[GraphCNNClassifier] | type[GraphCNNRegressor] | None = None,
+) -> GraphCNNClassifier | GraphCNNRegressor:
+    """Return the fitted estimator that `save` wrote, with the same predictions bit for bit.
+
+    Reading runs no code from the file. A learned `graph_` is not in a file: it is None, while
+    `neighbors_` is there. A graph that was given stays the parameter `graph`.
+
+    Parameters
+    ----------
+    path : path
+        A file written by ``model.save(path)``.
+    estimator : GraphCNNClassifier or GraphCNNRegressor, optional
+        What the file must hold. Type checkers then know what comes back.
+
+    Returns
+    -------
+    GraphCNNClassifier or GraphCNNRegressor
+
+    Raises
+    ------
+    ModelFileError
+        A ValueError: the file is cut short, changed, of a newer format or not a model, or holds
+        another estimator.
+
+    Examples
+    --------
+    >>> import tempfile, numpy as np, walkconv
+    >>> X = np.random.default_rng(0).normal(size=(40, 5))
+    >>> model = walkconv.GraphCNNRegressor("C2", max_iter=2).fit(X, X[:, 0])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model.save(f"{folder}/model.safetensors")
+    ...     same = walkconv.load(f"{folder}/model.safetensors")
+    >>> bool((same.predict(X) == model.predict(X)).all())
+    True
+    """
+    arrays, content = read_file(path, KIND)
+    try:
+        model = _restore(arrays, content)
+    except MemoryError:
+        raise
+    except KeyError as error:
+        raise ModelFileError(
+            f"{Path(path).name} is not a whole model: {error} is missing."
+        ) from error
+    except Exception as error:  # what else can go wrong is in the file
+        raise ModelFileError(f"{Path(path).name} is not a whole model: {error}") from error
+    if estimator is not None and not isinstance(model, estimator):
+        raise ModelFileError(
+            f"{os.path.basename(path)} must hold a {estimator.__name__}; it holds a "
+            f"{type(model).__name__}."
+        )
+    return model
+
+
+def _graph_and_order(fitted: Fitted, arrays: Arrays) -> dict[str, Any]:
+    """Return these parameters where they are plain; a given graph and positions are arrays."""
+    graph, order = fitted.parameters["graph"], fitted.parameters["order"]
+    plain: dict[str, Any] = {}
+    if graph is None or isinstance(graph, str):
+        plain["graph"] = graph
+    elif "graph.data" not in arrays:
+        plain["graph"] = None  # a callable, or given and not used: the neighbours are saved
+    if isinstance(order, str):
+        plain["order"] = order
+    return plain
+
+
+def _restore(arrays: Arrays, content: dict[str, Any]) -> GraphCNNClassifier | GraphCNNRegressor:
+    estimator, target_kind = ESTIMATORS[content["estimator"]]
+    parameters = {
+        name: dict(value["pairs"]) if isinstance(value, dict) else value
+        for name, value in content["parameters"].items()
+    }
+    if not parameters.keys() <= KEPT:
+        unknown = sorted(parameters.keys() - KEPT)
+        raise ValueError(f"the settings must be those of a model; got also {listed(unknown)}.")
+    model = estimator(**parameters)
+    parts = under("samples.", arrays)
+    if "order" not in parameters:
+        model.order = parts["level.0.positions"]
+    request = model._request()
+    learned = KINDS[content["kind"]].from_arrays(parts, content["samples"], request.settings)
+    if "graph" not in parameters:
+        model.graph = learned.attributes()["graph_"]
+    target = target_kind.from_arrays(under("target.", arrays), content["target"])
+    plan = learned.plan(request.settings, target.n_outputs)
+    n_modules = check_integer(content["n_modules"], "n_modules", minimum=1, maximum=len(arrays))
+    modules = []
+    for member in range(n_modules):
+        with torch.device("meta"):  # shapes only: a file cannot ask for more memory than it fills
+            network = model.make_network(plan).float()
+        state = under(f"module.{member}.", arrays)
+        modules.append(_with_weights(network, state).to(request.settings.device).eval())
+    history = _check_history(content["history"], n_modules)
+    kept = request.parameters | {"graph": model.graph}
+    model._keep(Fitted(request.settings, kept, learned, target, modules, history))
+    return model
+
+
+def _with_weights(network: nn.Module, arrays: Arrays) -> nn.Module:
+    wanted = network.state_dict()
+    if set(wanted) != set(arrays):
+        differ = sorted(set(wanted) ^ set(arrays))
+        raise ValueError(f"the weights must be those of the architecture; not {listed(differ)}.")
+    state = {name: torch.from_numpy(array) for name, array in arrays.items()}
+    for name, tensor in state.items():
+        if (tensor.shape, tensor.dtype) != (wanted[name].shape, wanted[name].dtype):
+            raise ValueError(
+                f"{name} must be {wanted[name].dtype} of shape {tuple(wanted[name].shape)}; "
+                f"it is {tensor.dtype} of shape {tuple(tensor.shape)}."
+            )
+        if tensor.isnan().any() or (tensor.isinf().any() and not name.endswith("running_var")):
+            raise ValueError(f"{name} must be finite; it holds NaN or infinity.")
+        if name.endswith("running_var") and (tensor < 0).any():
+            raise ValueError(f"{name} must not be negative.")
+    network.load_state_dict(state, assign=True)
+    return network
+
+
+def _check_history(history: Any, n_modules: int) -> list[dict[str, Any]]:
+    """Return the records of the epochs, each with what `fit` writes."""
+    if not isinstance(history, list) or not all(isinstance(each, dict) for each in history):
+        raise ValueError("the history must be a list of epochs.")
+    for record in history:
+        check_integer(record["member"], "member", minimum=0, maximum=n_modules - 1)
+        check_integer(record["epoch"], "epoch", minimum=1)
+        for name in ("loss", "validation_score"):
+            if name in record or name == "loss":
+                check_number(record[name], name, minimum=-float("inf"), is_open=True)
+    return history

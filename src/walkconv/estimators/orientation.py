@@ -1,21 +1,14 @@
-"""Whether slots are ranks or directions, where the columns stand, and why."""
+"""Whether slots are ranks or directions, the positions of the columns, and why."""
 
+import warnings
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
 
-from walkconv._checks import check_option
-from walkconv.layouts import LayoutQuality, layout_graph, layout_quality
-from walkconv.walks import select_neighbors
-from walkconv.walks.slots import check_places
-
-ORDERS = ("visits", "direction", "auto")
-LEAST_NODES = 25
-MOST_DECAY = 0.3
-LEAST_KEPT = 0.6
-LEAST_FILLED = 0.5
+from walkconv._checks import as_real, check_option, check_positions
+from walkconv.layouts import Layout, layout_columns, layout_graph
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,9 +21,10 @@ class Orientation:
     reason : str
         Why.
     positions : ndarray of shape (n_nodes, n_dims) or None
-        Where the columns stand; None in order of visits.
+        Positions of the columns; None in order of visits.
     period : ndarray of shape (n_dims,) or None
-        See `select_neighbors`.
+        Length of an axis that runs round a ring, 0 for an axis with two ends; None in order of
+        visits.
     """
 
     order: Literal["visits", "direction"]
@@ -38,61 +32,71 @@ class Orientation:
     positions: np.ndarray | None = None
     period: np.ndarray | None = None
 
+    def to_plain(self) -> dict[str, Any]:
+        """Return the order, the reason and the period for a file; level 0 holds the positions."""
+        period = [] if self.period is None else self.period.tolist()
+        return {"order": self.order, "reason": self.reason, "period": period}
 
-def check_order(order: Any, positions: Any) -> None:
-    """Refuse an unknown order, and positions that nothing would use."""
-    check_option(order, "order", ORDERS)
-    if order == "visits" and positions is not None:
-        raise ValueError(
-            "positions are for order='direction' or 'auto'; got them with order='visits'."
-        )
+    @classmethod
+    def from_plain(cls, plain: Any, positions: np.ndarray | None) -> "Orientation":
+        """Return the orientation that `to_plain` wrote, or raise an error if it is not whole."""
+        if not isinstance(plain["reason"], str):
+            raise TypeError("the reason for the order must be text.")
+        if check_option(plain["order"], "order", ["visits", "direction"]) == "visits":
+            return cls("visits", plain["reason"])
+        if positions is None:
+            raise ValueError("an order of direction must come with positions.")
+        period = as_real(np.array(plain["period"]), "period").astype(np.float64)
+        if period.shape != (positions.shape[1],) or not (period >= 0).all():
+            raise ValueError(f"period must have a length for each axis; got {period.tolist()}.")
+        return cls("direction", plain["reason"], positions, period)
 
 
 def orient(
-    graph: sp.csr_array, *, order: str, positions: Any, n_neighbors: int, n_steps: Any
+    graph: sp.csr_array,
+    table: np.ndarray | sp.csr_array | None = None,
+    *,
+    order: str,
+    positions: Any,
+    n_dims: int | Literal["auto"] = "auto",
 ) -> Orientation:
-    """Decide what slots mean, and lay the graph out in the plane where no positions are known.
+    """Decide what slots mean, and lay the columns out if no positions are given.
 
-    "auto" takes direction when there are at least 25 columns (fewer lie well in a plane by chance)
-    and the layout is good: the third eigenvalue is at most 0.3 of the second, neighbourhoods
-    survive (`kept` of `layout_quality` is at least 0.6; for columns of noise it is 0.2 to 0.4), and
-    at least half of the slots are filled.
+    Parameters
+    ----------
+    graph : csr_array of shape (n_nodes, n_nodes)
+    table : array of shape (n_samples, n_nodes), optional
+        The layout comes from its columns if it is given, else from the graph.
+    order : "visits", "direction" or "auto"
+        "auto" takes direction if the layout is of a kind other than "none". "direction" warns
+        about such a layout.
+    positions : array of shape (n_nodes, n_dims) or None
+        Known positions.
+    n_dims : 1, 2, 3 or "auto", default "auto"
+        Axes of the layout.
     """
     if order == "visits":
         return Orientation("visits", "it was asked for")
     if positions is not None:
-        places = check_places(positions, None, graph.shape[0]).positions
-        return Orientation("direction", "positions were given", places)
-    if order == "auto" and graph.shape[0] < LEAST_NODES:
-        reason = f"{graph.shape[0]} columns are too few to tell (at least {LEAST_NODES})"
-        return Orientation("visits", reason)
-    layout = layout_graph(graph)
-    found = Orientation("direction", "it was asked for", layout.positions, layout.period)
-    if order == "direction":
-        return found
-    neighbors = select_neighbors(
-        graph,
-        n_neighbors=n_neighbors,
-        n_steps=n_steps,
-        order="direction",
-        positions=layout.positions,
-    )
-    quality = layout_quality(graph, layout, index=neighbors.index)
-    measured = (
-        f"decay {quality.decay:.2g} (at most {MOST_DECAY}), kept {quality.kept:.2g} (at least "
-        f"{LEAST_KEPT}), filled {quality.filled:.2g} (at least {LEAST_FILLED})"
-    )
-    if _is_good(quality):
-        return Orientation(
-            "direction", f"the layout is good: {measured}", layout.positions, layout.period
+        given = check_positions(positions, "positions", graph.shape[0])
+        none = np.zeros(given.shape[1])
+        return Orientation("direction", "positions were given", given, none)
+    layout = _layout(graph, table, n_dims)
+    if order == "auto" and layout.kind == "none":
+        return Orientation("visits", layout.reason)
+    if layout.kind == "none":
+        warnings.warn(
+            f"order='direction' uses a poor layout: {layout.reason}. order='auto' would take "
+            "visits here.",
+            UserWarning,
+            stacklevel=2,
         )
-    return Orientation("visits", f"the layout is poor: {measured}")
+    return Orientation("direction", layout.reason, layout.positions, layout.period)
 
 
-def _is_good(quality: LayoutQuality) -> bool:
-    assert quality.filled is not None
-    return (
-        quality.decay <= MOST_DECAY
-        and quality.kept >= LEAST_KEPT
-        and quality.filled >= LEAST_FILLED
-    )
+def _layout(
+    graph: sp.csr_array, table: np.ndarray | sp.csr_array | None, n_dims: int | Literal["auto"]
+) -> Layout:
+    if table is None:
+        return layout_graph(graph, n_dims=n_dims)
+    return layout_columns(table, n_dims=n_dims, channels=False)

@@ -1,74 +1,201 @@
-"""The settings of an estimator, checked at the start of fit."""
+"""The settings of an estimator, checked once at the start of fit and kept."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, cast
 
 import torch
 
+from walkconv._adapters import is_form
 from walkconv._checks import check_flag, check_integer, check_number, check_option, describe
-from walkconv.estimators.orientation import check_order
-from walkconv.models.architecture import Convolution, Layer, Pooling, parse_architecture
-from walkconv.models.solvers import SOLVERS
-from walkconv.models.training import TrainingSettings
+from walkconv.networks.architecture import Convolution, Layer, Pooling, parse_architecture
+from walkconv.networks.network import Dropped, Weighting
+from walkconv.training.loop import TrainingSettings
+from walkconv.training.solvers import SCHEDULES, SOLVERS
+
+ORDERS = ("visits", "direction", "auto")
+MOST_STEPS = 10_000
+"""A walk takes as long as it has steps, and a model file may ask for any number."""
+PATIENCE = 10
+"""Epochs without a better score before ``early_stopping=True`` stops."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Settings:
-    """What `fit` needs to know, every value checked."""
+    """What `fit` needs to know, every value checked; the estimators say what each means.
+
+    `positions` are those given as `order`, which is "direction" then.
+    """
 
     layers: tuple[Layer, ...]
-    network: dict[str, Any]
+    graph: Any
+    n_neighbors: int
+    n_steps: int | Literal["auto"]
+    order: Literal["visits", "direction", "auto"]
+    positions: Any
+    n_dims: int | Literal["auto"]
+    shift: int
+    ties: Any
+    standardize: bool
+    soft_clip: float | None
+    weighting: Weighting
+    normalization: Literal["batch"] | None
+    dropout: float
+    conv_dropout: float
+    conv_dropped: Dropped
     training: TrainingSettings
+    stops_early: bool
+    validation_fraction: float
     n_members: int
     device: torch.device
+    verbose: int
 
     @property
-    def needs_graph(self) -> bool:
-        """Whether there is a convolution or a pooling."""
-        return any(isinstance(layer, Convolution | Pooling) for layer in self.layers)
+    def graph_source(self) -> Literal["none", "name", "callable", "given"]:
+        """Where the graph comes from: nowhere, a learner by name, a callable, or it is given."""
+        if self.graph is None:
+            return "none"
+        if isinstance(self.graph, str | bytes):
+            return "name"
+        return "given" if is_form(self.graph) or not callable(self.graph) else "callable"
+
+    @property
+    def nodewise(self) -> tuple[Layer, ...]:
+        """The C and P layers."""
+        return tuple(layer for layer in self.layers if isinstance(layer, Convolution | Pooling))
+
+    @property
+    def pools(self) -> bool:
+        """Whether there is a P layer."""
+        return any(isinstance(layer, Pooling) for layer in self.layers)
+
+    @property
+    def walks(self) -> tuple[Any, ...]:
+        """What must not change between a fit and a warm start, besides the graph."""
+        slots = (self.n_neighbors, self.n_steps, self.order, self.n_dims, self.weighting)
+        return (self.nodewise, *slots, self.standardize, self.soft_clip)
 
 
-def check_settings(model: Any) -> Settings:
-    """Return the settings of an estimator, or say which is wrong."""
-    layers = parse_architecture(model.architecture)
-    if model.normalization is not None:
-        check_option(model.normalization, "normalization", ["batch"])
-    check_flag(model.standardize, "standardize")
-    if model.clip is not None:
-        check_number(model.clip, "clip", minimum=0, is_open=True)
-    if isinstance(model.ties, str):
-        check_option(model.ties, "ties", ["index", "random", "position"])
-    check_order(model.order, model.positions)
-    shift = check_integer(model.shift, "shift", minimum=0)
-    if shift and model.order == "visits":
-        raise ValueError(f"shift is for order='direction' or 'auto'; got shift={shift}.")
-    network = {
-        "weighting": check_option(model.weighting, "weighting", ["rank", "signed_visits"]),
-        "pooling": check_option(model.pooling, "pooling", ["max", "mean"]),
-        "readout": check_option(model.readout, "readout", ["sum", "log_sum", "mean", "max"]),
-        "normalization": model.normalization,
-        "dropout": check_number(model.dropout, "dropout", minimum=0, below=1),
-        "conv_dropout": check_number(model.conv_dropout, "conv_dropout", minimum=0, below=1),
-        "conv_dropped": check_option(model.conv_dropped, "conv_dropped", ["nodes", "values"]),
-    }
-    stops_early = check_flag(model.early_stopping, "early_stopping")
-    check_number(model.validation_fraction, "validation_fraction", minimum=0, below=1, is_open=True)
-    patience = check_integer(model.n_iter_no_change, "n_iter_no_change", minimum=1)
-    training = TrainingSettings(
-        solver=check_option(model.solver, "solver", list(SOLVERS)),
-        learning_rate=check_number(model.learning_rate, "learning_rate", minimum=0, is_open=True),
-        weight_decay=check_number(model.weight_decay, "weight_decay", minimum=0),
-        batch_size=check_batch_size(model.batch_size),
-        max_iter=check_integer(model.max_iter, "max_iter", minimum=1),
-        n_iter_no_change=patience if stops_early else None,
+def check_settings(parameters: Mapping[str, Any]) -> Settings:
+    """Return the checked settings of an estimator, or raise an error that names the wrong one.
+
+    Parameters
+    ----------
+    parameters : mapping
+        The constructor's parameters, and the class attributes `ties`, `weighting` and
+        `conv_dropped`.
+    """
+    given = dict(parameters)
+    if given["normalization"] is not None:
+        check_option(given["normalization"], "normalization", ["batch"])
+    if given["soft_clip"] is not None:
+        check_number(given["soft_clip"], "soft_clip", minimum=0, is_open=True)
+    if isinstance(given["ties"], str):
+        check_option(given["ties"], "ties", ["index", "random", "position"])
+    order, positions = _check_order(given["order"])
+    layers = parse_architecture(given["architecture"])
+    shift = check_integer(given["shift"], "shift", minimum=0)
+    if shift and order == "visits":
+        raise ValueError(
+            f"shift needs directions: order must be 'direction', 'auto' or positions; got "
+            f"order='visits' with shift={shift}."
+        )
+    if shift and not (layers and isinstance(layers[0], Convolution)):
+        raise ValueError(
+            "shift moves rows along the neighbours of the columns: the architecture must begin "
+            f"with a C layer; got {given['architecture']!r} with shift={shift}."
+        )
+    check_flag(given["warm_start"], "warm_start")
+    patience = _check_patience(given["early_stopping"])
+    return Settings(
+        layers=layers,
+        graph=given["graph"],
+        n_neighbors=check_integer(given["n_neighbors"], "n_neighbors", minimum=1),
+        n_steps=_check_steps(given["n_steps"]),
+        order=order,
+        positions=positions,
+        n_dims=_check_dims(given["n_dims"]),
+        shift=shift,
+        ties=given["ties"],
+        standardize=check_flag(given["standardize"], "standardize"),
+        soft_clip=given["soft_clip"],
+        weighting=cast(
+            Weighting, check_option(given["weighting"], "weighting", ["rank", "signed_visits"])
+        ),
+        normalization=given["normalization"],
+        dropout=check_number(given["dropout"], "dropout", minimum=0, below=1),
+        conv_dropout=check_number(given["conv_dropout"], "conv_dropout", minimum=0, below=1),
+        conv_dropped=cast(
+            Dropped, check_option(given["conv_dropped"], "conv_dropped", ["nodes", "values"])
+        ),
+        training=_check_training(given, patience),
+        stops_early=patience is not None,
+        validation_fraction=check_number(
+            given["validation_fraction"], "validation_fraction", minimum=0, below=1, is_open=True
+        ),
+        n_members=check_integer(given["n_members"], "n_members", minimum=1),
+        device=check_device(given["device"]),
+        verbose=check_integer(given["verbose"], "verbose", minimum=0),
     )
-    check_flag(model.warm_start, "warm_start")
-    n_members = check_integer(model.n_members, "n_members", minimum=1)
-    return Settings(layers, network, training, n_members, check_device(model.device))
+
+
+def _check_training(given: Mapping[str, Any], patience: int | None) -> TrainingSettings:
+    rate = check_number(given["learning_rate"], "learning_rate", minimum=0, is_open=True)
+    return TrainingSettings(
+        solver=check_option(given["solver"], "solver", list(SOLVERS)),
+        schedule=check_option(given["schedule"], "schedule", list(SCHEDULES)),
+        learning_rate=rate,
+        weight_decay=check_number(given["weight_decay"], "weight_decay", minimum=0),
+        batch_size=check_batch_size(given["batch_size"]),
+        max_iter=check_integer(given["max_iter"], "max_iter", minimum=1),
+        patience=patience,
+    )
+
+
+def _check_order(order: Any) -> tuple[Literal["visits", "direction", "auto"], Any]:
+    """Return the order of the slots, and the positions where these were given."""
+    if isinstance(order, str):
+        check_option(order, "order", ORDERS)
+        return cast(Literal["visits", "direction", "auto"], order), None
+    if not hasattr(order, "shape") and not isinstance(order, list | tuple):
+        options = ", ".join(repr(option) for option in ORDERS)
+        raise ValueError(
+            f"order must be one of {options}, or positions of shape (n_nodes, n_dims); "
+            f"got {describe(order)}."
+        )
+    return "direction", order
+
+
+def _check_dims(n_dims: Any) -> int | Literal["auto"]:
+    if isinstance(n_dims, str):
+        check_option(n_dims, "n_dims", ["auto"])
+        return "auto"
+    return check_integer(n_dims, "n_dims", minimum=1, maximum=3)
+
+
+def _check_steps(n_steps: Any) -> int | Literal["auto"]:
+    if isinstance(n_steps, str):
+        check_option(n_steps, "n_steps", ["auto"])
+        return "auto"
+    hint = "A walk so long has forgotten where it began."
+    return check_integer(n_steps, "n_steps", minimum=0, maximum=MOST_STEPS, hint=hint)
+
+
+def _check_patience(early_stopping: Any) -> int | None:
+    """Return the number of epochs to wait for a better score, None for no early stopping."""
+    if isinstance(early_stopping, bool):
+        return PATIENCE if early_stopping else None
+    try:
+        return check_integer(early_stopping, "early_stopping", minimum=1)
+    except TypeError:
+        raise TypeError(
+            "early_stopping must be True, False or a number of epochs to wait; "
+            f"got {describe(early_stopping)}."
+        ) from None
 
 
 def check_batch_size(batch_size: Any) -> int | None:
-    """Return the rows of a batch, None where the number of rows is to decide."""
+    """Return the number of rows in a batch, None if the number of training rows decides."""
     if isinstance(batch_size, str):
         check_option(batch_size, "batch_size", ["auto"])
         return None
@@ -76,7 +203,7 @@ def check_batch_size(batch_size: Any) -> int | None:
 
 
 def check_device(device: Any) -> torch.device:
-    """Return the device meant; "auto" is a GPU where there is one."""
+    """Return the torch device; "auto" is a GPU if there is one."""
     if isinstance(device, str) and device == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
@@ -91,6 +218,6 @@ def check_device(device: Any) -> torch.device:
     except (AssertionError, ImportError, RuntimeError) as error:
         reason = str(error).partition("\n")[0].rstrip(".")
         raise ValueError(
-            f"device '{found}' is not there ({reason}); use 'auto' or 'cpu'."
+            f"device '{found}' is not available ({reason}); use 'auto' or 'cpu'."
         ) from None
     return found

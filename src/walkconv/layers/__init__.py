@@ -1,8 +1,14 @@
 """The layers: modules that hold filters, and pooling between them."""
 
 from .conv import GraphConv
-from .missing import convolve_present
-from .pool import GraphPool
+from .pool import GraphPool, GroupTables, group_tables, join_group_tables
 from .readout import GraphReadout
 
-__all__ = ["GraphConv", "GraphPool", "GraphReadout", "convolve_present"]
+__all__ = [
+    "GraphConv",
+    "GraphPool",
+    "GraphReadout",
+    "GroupTables",
+    "group_tables",
+    "join_group_tables",
+]

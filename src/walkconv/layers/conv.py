@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from walkconv._checks import check_integer, check_option, describe
 from walkconv.conv import graph_conv
-from walkconv.layers.tables import LayerWithTables
+from walkconv.layers.tables import LayerWithTables, beside
 from walkconv.walks import Neighbors
 
 
@@ -102,24 +102,33 @@ class GraphConv(LayerWithTables):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw the filters anew, uniform with the bound of torch's convolutions."""
+        """Draw the filters again, uniform with the bound of torch's convolutions."""
         bound = 1.0 / math.sqrt(self.weight.shape[0] * self.c_in)
         nn.init.uniform_(self.weight, -bound, bound)
         if self.bias is not None:
             nn.init.uniform_(self.bias, -bound, bound)
 
     def forward(
-        self, x: Tensor, index: Tensor | None = None, scale: Tensor | None = None
+        self,
+        x: Tensor,
+        index: Tensor | None = None,
+        scale: Tensor | None = None,
+        *,
+        missing: Tensor | None = None,
     ) -> Tensor:
         """Return the convolution (..., n_nodes, c_out) of x (..., n_nodes, c_in).
 
         `index` and, for "signed_visits", `scale` (n_nodes, n_neighbors) are the table of this call
-        where the layer has none of its own.
+        where the layer has none of its own. `missing` (..., n_nodes, c_in) is True where a value of
+        x is missing; the value itself, often NaN, does not matter. The sum over the values present
+        is multiplied by the number of values in the filled slots over the number of those present,
+        so its size does not depend on how many are missing. A node none of whose neighbours is
+        present has the bias alone.
         """
         if (index is None) == (self.index is None):
-            came = "none" if index is None else "a second one"
+            given = "none" if index is None else "a second one"
             raise ValueError(
-                f"The layer needs one table of neighbours, its own or yours; got {came}."
+                f"The layer needs one table of neighbours, its own or yours; got {given}."
             )
         if index is None:
             index, scale = self.index, self.scale
@@ -134,7 +143,20 @@ class GraphConv(LayerWithTables):
                 f"x must have shape (..., n_nodes, c_in) = (..., {index.shape[-2]}, {self.c_in}); "
                 f"got {tuple(x.shape)}."
             )
-        return graph_conv(x, index, self.weight, self.bias, scale)
+        if missing is None:
+            return graph_conv(x, index, self.weight, self.bias, scale)
+        return self._convolve_present(x, beside(x, index), scale, missing)
+
+    def _convolve_present(
+        self, x: Tensor, index: Tensor, scale: Tensor | None, missing: Tensor
+    ) -> Tensor:
+        present = (~missing).to(x.dtype)
+        ones = x.new_ones(self.weight.shape[0], self.c_in, 1)
+        n_present = graph_conv(present, index, ones)  # (..., n_nodes, 1)
+        n_filled = self.c_in * (index >= 0).sum(dim=-1, keepdim=True)
+        over_present = graph_conv(x.masked_fill(missing, 0), index, self.weight, None, scale)
+        out = over_present * (n_filled / n_present.clamp(min=1))
+        return out if self.bias is None else out + self.bias
 
     def extra_repr(self) -> str:
         """Describe the layer where a model is printed."""

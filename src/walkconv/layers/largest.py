@@ -4,9 +4,9 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.utils.weak import WeakTensorKeyDictionary
 
 from walkconv.conv.engines import engine_for
+from walkconv.conv.learned import Learned
 from walkconv.conv.native import MOST_TURNS, NativeEngine
 from walkconv.conv.one_by_one import one_by_one
 
@@ -75,43 +75,55 @@ class _Recorded(torch.autograd.Function):
 
 
 def _find(x: Tensor, start: Tensor, member: Tensor, n_turns: int) -> tuple[Tensor, Tensor]:
-    # Here and not at the door: only here are there values under compile.
-    _check_groups_once(start, member)
+    # Checked here and not on input: under torch.compile only this code sees values.
+    largest = _LARGEST.of(member, lambda: _largest_group(start, member), start)
+    _check_nodes(x, len(member))
+    if n_turns != largest:
+        raise ValueError(
+            f"n_turns must be the size of the largest group, {largest}; got {n_turns}."
+        )
     engine = engine_for(x)
     if isinstance(engine, NativeEngine) and n_turns <= MOST_TURNS:
         return engine.largest(x, start, member)
     return _take_turns(x, start, member, n_turns)
 
 
-_CHECKED = WeakTensorKeyDictionary()
-"""Members -> (their version, start, its version). A table changed in place has a new version."""
+_LARGEST: Learned[int] = Learned()
+"""The members of checked groups -> nodes of the largest group."""
 
 
-def _check_groups_once(start: Tensor, member: Tensor) -> None:
-    if start.is_inference() or member.is_inference():  # these have no version
-        _check_groups(start, member)
-        return
-    kept = _CHECKED.get(member)
-    if kept is None or kept[1] is not start or kept[::2] != (member._version, start._version):
-        _check_groups(start, member)
-        _CHECKED[member] = member._version, start, start._version
+def _check_nodes(x: Tensor, n_nodes: int) -> None:
+    if x.ndim < 2 or x.shape[-2] != n_nodes or not x.dtype.is_floating_point:
+        raise ValueError(
+            f"x must hold floats of shape (..., n_nodes, c) with n_nodes = {n_nodes}; got "
+            f"{x.dtype} of shape {tuple(x.shape)}."
+        )
 
 
-def _check_groups(start: Tensor, member: Tensor) -> None:
+def _largest_group(start: Tensor, member: Tensor) -> int:
     """Refuse tables that would lead the kernel to nodes that are not there."""
+    for name, table in (("start", start), ("member", member)):
+        if table.ndim != 1 or table.dtype != torch.int64 or not len(table):
+            raise ValueError(
+                f"{name} must be int64 of one axis, not empty; got {table.dtype} of shape "
+                f"{tuple(table.shape)}."
+            )
     n_nodes = len(member)
+    if len(start) < 2:
+        raise IndexError("start must have at least one group; got none.")
     first, last, least = int(start[0]), int(start[-1]), int(start.diff().min())
     if (first, last) != (0, n_nodes) or least < 1:
         raise IndexError(
             f"start must rise from 0 to the number of nodes ({n_nodes}); got {first} to {last} "
-            f"with a step of {least}. The table was changed: make the layer anew."
+            f"with a step of {least}. The table was changed: make the layer again."
         )
     lowest, highest = (int(bound) for bound in torch.aminmax(member))
     if lowest < 0 or highest >= n_nodes:
         raise IndexError(
             f"member must lie between 0 and {n_nodes - 1}; got "
-            f"{lowest if lowest < 0 else highest}. The table was changed: make the layer anew."
+            f"{lowest if lowest < 0 else highest}. The table was changed: make the layer again."
         )
+    return int(start.diff().max())
 
 
 def _take_turns(x: Tensor, start: Tensor, member: Tensor, n_turns: int) -> tuple[Tensor, Tensor]:
@@ -140,6 +152,13 @@ def _take_turns(x: Tensor, start: Tensor, member: Tensor, n_turns: int) -> tuple
 
 
 def _differentiate(grad: Tensor, winner: Tensor, start: Tensor, member: Tensor) -> Tensor:
+    _LARGEST.of(member, lambda: _largest_group(start, member), start)
+    _check_nodes(grad, len(start) - 1)
+    if winner.shape != grad.shape or winner.dtype not in (torch.uint8, torch.int64):
+        raise ValueError(
+            f"winner must be the turns of the groups {tuple(grad.shape)}; got {winner.dtype} of "
+            f"shape {tuple(winner.shape)}."
+        )
     engine = engine_for(grad)
     if isinstance(engine, NativeEngine) and winner.dtype == torch.uint8:
         return engine.largest_backward(grad, winner, start, member)

@@ -1,0 +1,93 @@
+"""Columns are centred and scaled as the training rows say."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.sparsefuncs import min_max_axis
+
+BLOCK_VALUES = 2**22
+
+
+@dataclass(frozen=True, eq=False)
+class Scaling:
+    """The mean and the standard deviation of every column.
+
+    Attributes
+    ----------
+    mean, deviation : ndarray of shape (n_nodes, n_channels), float64
+        Over the values present. The deviation of a constant column is 1.
+    """
+
+    mean: np.ndarray
+    deviation: np.ndarray
+
+    def scale(self, values: np.ndarray) -> np.ndarray:
+        """Return scaled values (m, n_nodes, n_channels), float32; NaN stays."""
+        return ((values - self.mean) / self.deviation).astype(np.float32)
+
+    def undo(self, values: np.ndarray) -> np.ndarray:
+        """Return the values (m, n_nodes, n_channels) that were scaled, float64."""
+        return values * self.deviation + self.mean
+
+    def to_arrays(self) -> dict[str, np.ndarray]:
+        """Return the arrays of the scaling, for a file."""
+        return {"mean": self.mean, "deviation": self.deviation}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> "Scaling":
+        """Return the scaling that `to_arrays` wrote, or raise an error if it is not whole."""
+        mean, deviation = arrays["mean"], arrays["deviation"]
+        for name, array in (("mean", mean), ("deviation", deviation)):
+            if array.dtype != np.float64 or array.ndim != 2 or not np.isfinite(array).all():
+                raise ValueError(f"the {name} of a scaling must be finite float64 in two axes.")
+        if mean.shape != deviation.shape or (deviation <= 0).any():
+            raise ValueError("a scaling must have a positive deviation for every mean.")
+        return cls(mean, deviation)
+
+
+def learn_scaling(X: np.ndarray | sp.csr_array) -> Scaling:
+    """Return the scaling of a table (n_samples, n_nodes[, n_channels]) that may hold NaN."""
+    shape = (*X.shape[1:], 1)[:2]
+    mean, deviation = _sparse_moments(X) if sp.issparse(X) else _moments(X)
+    deviation = np.where(deviation == 0, 1.0, deviation)
+    return Scaling(mean.reshape(shape), deviation.reshape(shape))
+
+
+def no_scaling(X: np.ndarray | sp.csr_array) -> Scaling:
+    """Return the scaling that leaves a table (n_samples, n_nodes[, n_channels]) as it is."""
+    shape = (*X.shape[1:], 1)[:2]
+    return Scaling(np.zeros(shape), np.ones(shape))
+
+
+def _moments(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the mean and the deviation of every column, 0 where it is constant.
+
+    Of where the values lie between the lowest and the highest: nothing cancels however far from
+    zero a column is, and no square overflows.
+    """
+    lowest = np.fmin.reduce([np.fmin.reduce(block) for block in _blocks(X)])
+    highest = np.fmax.reduce([np.fmax.reduce(block) for block in _blocks(X)])
+    span = highest - lowest
+    unit = np.where(span == 0, 1.0, span)
+    n_present = sum((~np.isnan(block)).sum(axis=0) for block in _blocks(X))
+    mean = sum(np.nansum((block - lowest) / unit, axis=0) for block in _blocks(X)) / n_present
+    squares = sum(np.nansum(((block - lowest) / unit - mean) ** 2, axis=0) for block in _blocks(X))
+    return lowest + span * mean, span * np.sqrt(squares / n_present)
+
+
+def _sparse_moments(X: sp.csr_array) -> tuple[np.ndarray, np.ndarray]:
+    scaler = StandardScaler(with_mean=False).fit(X)  # it learns the means all the same
+    lowest, highest = min_max_axis(X, axis=0, ignore_nan=True)
+    is_constant = lowest == highest
+    mean = np.where(is_constant, lowest, scaler.mean_)
+    return mean, np.where(is_constant, 0.0, np.sqrt(scaler.var_))
+
+
+def _blocks(X: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield some rows at a time as float64, so that no such copy of a large table is made."""
+    rows_at_once = max(1, BLOCK_VALUES // max(1, X[0].size))
+    for start in range(0, len(X), rows_at_once):
+        yield X[start : start + rows_at_once].astype(np.float64)

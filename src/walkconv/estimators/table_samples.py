@@ -1,0 +1,503 @@
+"""Samples that are rows of a table: how they are read, scaled, related and put into batches."""
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from sklearn.utils.validation import validate_data
+from torch import Tensor
+
+from walkconv._adapters import as_graph
+from walkconv._checks import (
+    as_real,
+    check_integer,
+    check_sparse,
+    closest,
+    listed,
+    refuse_odd_table,
+)
+from walkconv._samples import is_list_of_samples
+from walkconv.estimators.column_graph import find_graph
+from walkconv.estimators.orientation import Orientation, orient
+from walkconv.estimators.samples import Arrays, Learned, Lesson, NeedsTarget
+from walkconv.estimators.scaling import Scaling, learn_scaling, no_scaling
+from walkconv.estimators.settings import Settings
+from walkconv.networks.levels import Level, build_levels, read_levels, under
+from walkconv.networks.network import NetworkPlan
+from walkconv.training.whole_batch import draw_for_rows
+from walkconv.walks import Neighbors, slot_offsets
+
+Table = np.ndarray | sp.csr_array
+TABLE = {
+    "accept_sparse": "csr",
+    "dtype": "numeric",
+    "ensure_all_finite": "allow-nan",
+    "allow_nd": True,
+}
+GRAPH_PARTS = ("data", "indices", "indptr")
+
+
+@dataclass(frozen=True, eq=False)
+class TableSamples:
+    """Rows of a table.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n_samples, n_nodes) or (n_samples, n_nodes, n_channels), or CSR
+    names : ndarray of shape (n_nodes,) of str, or None
+        Names of the columns, if all are strings.
+    """
+
+    kind: ClassVar[str] = "table"
+    X: Table
+    names: np.ndarray | None
+
+    @classmethod
+    def read(cls, X: Any) -> "TableSamples":
+        """Return a checked table to learn from."""
+        checks = NeedsTarget()
+        X = validate_data(checks, as_table(X), ensure_min_samples=2, **TABLE)
+        return cls(_as_real_table(X), getattr(checks, "feature_names_in_", None))
+
+    def __len__(self) -> int:
+        return self.X.shape[0]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of nodes, and of channels of a node."""
+        return self.X.shape[1], self.X.shape[2] if self.X.ndim == 3 else 1
+
+    def take(self, rows: np.ndarray) -> "TableSamples":
+        """Return some of the rows."""
+        return TableSamples(self.X[rows], self.names)
+
+    def read_like(self, X: Any) -> "TableSamples":
+        """Return a checked table with the same columns, to validate on."""
+        if is_list_of_samples(X):
+            raise ValueError(
+                "validation_data must hold a table, as the training samples do; got a list of "
+                "graphs."
+            )
+        return _read_columns(X, self.shape[0], self.names)
+
+    def parts(self) -> list[Any]:
+        """Return the table."""
+        return [self.X]
+
+    def learn(self, lesson: Lesson, like: Learned | None) -> "Columns":
+        """Return the scaling of the columns, and their graph and levels if the layers use them."""
+        settings = lesson.settings
+        if like is not None and like.kind != self.kind:
+            raise _other_kind_of_filters()
+        self._refuse_empty_columns()
+        scaling = learn_scaling(self.X) if settings.standardize else no_scaling(self.X)
+        if not settings.nodewise:
+            return Columns(scaling, settings.soft_clip, self.names)
+        graph = find_graph(self.X, self.names, scaling, lesson)
+        # A table with channels, and a graph that the user chose, are laid out from the graph.
+        is_learned = isinstance(settings.graph, str)
+        orientation = orient(
+            graph,
+            self.X if is_learned and self.X.ndim == 2 else None,
+            order=settings.order,
+            positions=in_column_order(settings.positions, self.names, "positions"),
+            n_dims=settings.n_dims,
+        )
+        if settings.shift and orientation.order == "visits":
+            warnings.warn(
+                f"shift={settings.shift} is not used: order='auto' chose visits because "
+                f"{orientation.reason}.",
+                UserWarning,
+                stacklevel=2,
+            )
+        levels = build_levels(
+            graph,
+            settings.layers,
+            n_neighbors=settings.n_neighbors,
+            n_steps=settings.n_steps,
+            order=orientation.order,
+            positions=orientation.positions,
+            period=orientation.period,
+            ties=in_column_order(settings.ties, self.names, "ties"),
+            random_state=lesson.seed,
+        )
+        return Columns(
+            scaling,
+            settings.soft_clip,
+            self.names,
+            graph,
+            settings.graph_source == "given",
+            levels,
+            orientation,
+        )
+
+    def _refuse_empty_columns(self) -> None:
+        """Refuse a column that is missing in every row: nothing can be learned from it."""
+        X = self.X
+        if not isinstance(X, np.ndarray):
+            n_missing = np.bincount(X.indices[np.isnan(X.data)], minlength=X.shape[1])
+            is_empty = n_missing == X.shape[0]
+        elif X.dtype.kind == "f":
+            is_empty = _is_missing_in_every_row(X)
+        else:
+            return
+        if is_empty.any():
+            column = int(np.flatnonzero(is_empty)[0])
+            name = f"column {column}" if self.names is None else f"column {self.names[column]!r}"
+            raise ValueError(
+                f"Every column must have a value in some training row; {name} is missing in all "
+                f"({is_empty.sum()} such). Drop it."
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """What is learned about the columns of a table before any weight.
+
+    Attributes
+    ----------
+    scaling : Scaling
+    soft_clip : float or None
+    names : ndarray of shape (n_nodes,) of str, or None
+    graph : csr_array of shape (n_nodes, n_nodes) or None
+        None without C and P layers, and in a loaded model whose graph was learned.
+    is_given : bool
+        Whether the graph was given: then a file keeps it.
+    levels : list of Level
+    orientation : Orientation or None
+        None without C and P layers.
+    """
+
+    kind: ClassVar[str] = "table"
+    scaling: Scaling
+    soft_clip: float | None
+    names: np.ndarray | None
+    graph: sp.csr_array | None = None
+    is_given: bool = False
+    levels: list[Level] = field(default_factory=list)
+    orientation: Orientation | None = None
+
+    def read(self, X: Any) -> TableSamples:
+        """Return a checked table whose columns are those of the fit, in that order."""
+        if is_list_of_samples(X):
+            raise ValueError("X must be a table, as in fit; got a list of graphs.")
+        return _read_columns(X, len(self.scaling.mean), self.names)
+
+    def check(self, samples: TableSamples, name: str = "X") -> None:
+        """Refuse a table with another number of channels."""
+        n_channels, got = self.scaling.mean.shape[1], samples.shape[1]
+        if got != n_channels:
+            raise ValueError(f"{name} must have {n_channels} channel(s), as in fit; got {got}.")
+
+    def plan(self, settings: Settings, n_outputs: int) -> NetworkPlan:
+        """Return the plan of a network that holds the neighbours of the columns."""
+        n_nodes, n_channels = self.scaling.mean.shape
+        return NetworkPlan(
+            layers=settings.layers,
+            n_channels=n_channels,
+            n_outputs=n_outputs,
+            n_nodes=n_nodes,
+            levels=self.levels,
+            weighting=settings.weighting,
+            normalization=settings.normalization,
+            dropout=settings.dropout,
+            conv_dropout=settings.conv_dropout,
+            conv_dropped=settings.conv_dropped,
+        )
+
+    def batches(self, samples: TableSamples, device: torch.device) -> "TableBatches":
+        """Return the rows as scaled batches."""
+        return TableBatches(samples.X, self.scaling, self.soft_clip, device)
+
+    def training_batches(self, samples: TableSamples, settings: Settings) -> "TableBatches":
+        """Return the rows as scaled batches, shifted along the layout if the settings say so."""
+        if not settings.shift or self.orientation is None or self.orientation.positions is None:
+            return self.batches(samples, settings.device)
+        neighbors = self.levels[0].neighbors
+        assert neighbors is not None  # the first layer is a convolution, or there is no shift
+        sources = shift_sources(neighbors, self.orientation.positions.shape[1], settings.shift)
+        return TableBatches(samples.X, self.scaling, self.soft_clip, settings.device, sources)
+
+    def attributes(self) -> dict[str, Any]:
+        """Return the fitted attributes of the estimator."""
+        orientation = self.orientation
+        named = {} if self.names is None else {"feature_names_in_": self.names}
+        return named | {
+            "n_features_in_": len(self.scaling.mean),
+            "scaling_": self.scaling,
+            "encoding_": None,
+            "graph_": self.graph,
+            "levels_": self.levels,
+            "neighbors_": self.levels[0].neighbors if self.levels else None,
+            "orientation_": orientation,
+            "positions_": None if orientation is None else orientation.positions,
+        }
+
+    def to_arrays(self) -> tuple[Arrays, dict[str, Any]]:
+        """Return the record without a learned graph, for a file."""
+        arrays = {f"scaling.{name}": a for name, a in self.scaling.to_arrays().items()}
+        for number, level in enumerate(self.levels):
+            arrays |= {f"level.{number}.{name}": a for name, a in level.to_arrays().items()}
+        if self.is_given and self.graph is not None:
+            arrays |= {f"graph.{part}": getattr(self.graph, part) for part in GRAPH_PARTS}
+        plain = {
+            "names": [] if self.names is None else [str(name) for name in self.names],
+            "n_steps": [getattr(level.neighbors, "n_steps", None) for level in self.levels],
+            "orientation": None if self.orientation is None else self.orientation.to_plain(),
+        }
+        return arrays, plain
+
+    @classmethod
+    def from_arrays(
+        cls, arrays: Mapping[str, np.ndarray], plain: Mapping[str, Any], settings: Settings
+    ) -> "Columns":
+        """Return the record that `to_arrays` wrote, checked."""
+        scaling = Scaling.from_arrays(under("scaling.", arrays))
+        n_nodes = len(scaling.mean)
+        names = _read_names(plain["names"], n_nodes) if plain["names"] else None
+        graph = _read_graph(under("graph.", arrays), n_nodes)
+        levels, orientation = [], None
+        if settings.nodewise:
+            levels = read_levels(
+                settings.layers, plain["n_steps"], under("level.", arrays), n_nodes
+            )
+            orientation = Orientation.from_plain(plain["orientation"], levels[0].positions)
+        is_given = graph is not None
+        return cls(scaling, settings.soft_clip, names, graph, is_given, levels, orientation)
+
+
+class TableBatches:
+    """Rows of X, densified and scaled when they are asked for.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_nodes) or (n_samples, n_nodes, n_channels), or CSR
+    scaling : Scaling
+    soft_clip : float or None
+        Soft clipping of scaled values z: ``z / sqrt(1 + (z / soft_clip)^2)``. A rare column has
+        values a hundred deviations from its mean; without clipping they rule.
+    device : torch.device
+    sources : ndarray of shape (n_nodes, n_shifts), int64, optional
+        From `shift_sources`. Every row is then shifted at random: each column takes the value of
+        its source, or its own mean where the source is -1.
+    """
+
+    def __init__(
+        self,
+        X: Table,
+        scaling: Scaling,
+        soft_clip: float | None,
+        device: torch.device,
+        sources: np.ndarray | None = None,
+    ):
+        self.X, self.scaling, self.soft_clip = X, scaling, soft_clip
+        self.device, self.sources = device, sources
+
+    def __len__(self) -> int:
+        return self.X.shape[0]
+
+    def batch(self, rows: np.ndarray | slice) -> tuple[Tensor, ...]:
+        """Return the rows (m, n_nodes, n_channels) and, if a value is missing, a mask of those."""
+        values = self._values(rows)
+        if self.soft_clip is None:
+            with np.errstate(over="ignore"):
+                scaled = self.scaling.scale(values)
+            if np.isinf(scaled).any():
+                raise ValueError(
+                    "X must hold numbers that float32 can hold, up to 3.4e38, if they are not "
+                    "clipped. Divide them by a constant, or set standardize=True and a soft_clip."
+                )
+        else:
+            with np.errstate(over="ignore"):  # infinity is clipped too
+                scaled = _softly_clipped(self.scaling.scale(values), self.soft_clip)
+        missing = np.isnan(scaled)
+        x = torch.from_numpy(scaled).to(self.device)
+        return (x, torch.from_numpy(missing).to(self.device)) if missing.any() else (x,)
+
+    def _values(self, rows: np.ndarray | slice) -> np.ndarray:
+        """Return rows (m, n_nodes, n_channels), not scaled yet, shifted if there are sources."""
+        picked = self.X[rows]
+        values = picked if isinstance(picked, np.ndarray) else picked.toarray()
+        values = values.reshape(len(values), *self.scaling.mean.shape)
+        if self.sources is None:
+            return values
+        n_shifts = self.sources.shape[1]
+        shift = draw_for_rows(len(values), lambda n_rows: torch.randint(n_shifts, (n_rows,)))
+        source = self.sources.T[shift.numpy()][..., None]
+        moved = np.take_along_axis(values, np.maximum(source, 0), axis=1)
+        return np.where(source < 0, self.scaling.mean, moved)
+
+
+def shift_sources(neighbors: Neighbors, n_dims: int, shift: int) -> np.ndarray:
+    """Return the slots (n_nodes, n_shifts) of directional neighbours at most `shift` steps away.
+
+    Examples
+    --------
+    >>> from walkconv import grid_graph, select_neighbors
+    >>> from walkconv.estimators.table_samples import shift_sources
+    >>> line, positions = grid_graph((4,)), [[0], [1], [2], [3]]
+    >>> neighbors = select_neighbors(
+    ...     line, n_neighbors=4, n_steps=3, order="direction", positions=positions
+    ... )
+    >>> shift_sources(neighbors, 1, 1)
+    array([[ 0, -1,  1],
+           [ 1,  0,  2],
+           [ 2,  1,  3],
+           [ 3,  2, -1]])
+    """
+    shift = check_integer(shift, "shift", minimum=0)
+    needed = (2 * shift + 1) ** n_dims
+    if neighbors.n_neighbors < needed:
+        raise ValueError(
+            f"shift={shift} in {n_dims} dimension(s) needs n_neighbors of at least {needed}; "
+            f"got {neighbors.n_neighbors}."
+        )
+    offsets = slot_offsets(neighbors.n_neighbors, n_dims=n_dims)
+    return neighbors.index[:, np.abs(offsets).max(axis=1) <= shift]
+
+
+def as_table(X: Any) -> Any:
+    """Return X with masked values as NaN; refuse columns that are not numeric, by name.
+
+    scikit-learn's own error names only a value.
+    """
+    if sp.issparse(X):
+        check_sparse(X, "X")
+    if isinstance(X, np.ma.MaskedArray):
+        X = np.ma.filled(X.astype(np.result_type(X.dtype, np.float32)), np.nan)
+    if hasattr(X, "collect_schema") and not hasattr(X, "shape"):
+        raise TypeError("X must be a table in memory; got a LazyFrame. Call X.collect() first.")
+    refuse_odd_table(X)
+    if isinstance(X, list | tuple) and not X:
+        raise ValueError("X must hold at least one sample; got none.")
+    is_array = hasattr(X, "__array__") and len(getattr(X, "shape", ())) == 1
+    first = next(iter(X), None) if is_array or isinstance(X, list | tuple) else None
+    if isinstance(first, str):
+        raise TypeError(
+            f"X must be a table or a list of graphs; got text, {str(first)!r} first. Molecules in "
+            "SMILES notation become graphs by graphs_from_smiles."
+        )
+    other = _columns_without_numbers(X)
+    if other:
+        raise TypeError(
+            f"The columns of X must hold numbers; these hold something else: {listed(other)}. "
+            "Drop or encode them."
+        )
+    return X
+
+
+def _read_columns(X: Any, n_nodes: int, names: np.ndarray | None) -> TableSamples:
+    """Return a checked table whose columns are known; by name they may come in any order."""
+    checks = NeedsTarget()
+    checks.n_features_in_ = n_nodes
+    if names is not None:
+        checks.feature_names_in_ = names
+    X = as_table(X)
+    if names is not None and hasattr(X, "columns"):
+        X = X if list(X.columns) == list(names) else _in_order(X, list(names))
+    X = validate_data(checks, X, reset=False, **TABLE)
+    return TableSamples(_as_real_table(X), names)
+
+
+def _in_order(X: Any, wanted: list[str]) -> Any:
+    """Return a frame with its columns in the order of the fit; refuse other columns by name."""
+    given = list(X.columns)
+    unknown = [name for name in given if name not in set(wanted)]
+    missing = [name for name in wanted if name not in set(given)]
+    if not unknown and not missing:
+        return X[wanted]
+    hint = closest(unknown[0], missing) if unknown else ""
+    if hint:
+        raise ValueError(f"X must have the columns of fit; {unknown[0]!r} is not one.{hint}")
+    return X  # scikit-learn lists the names
+
+
+def in_column_order(values: Any, names: np.ndarray | None, what: str) -> Any:
+    """Return a DataFrame whose rows have the names of the columns in the order of the columns."""
+    if names is None or not hasattr(values, "loc"):
+        return values
+    index = values.index
+    if not any(isinstance(label, str) for label in index):
+        return values
+    if len(index) != len(names) or set(index) != set(names):
+        raise ValueError(
+            f"The rows of {what} must have the names of the columns of X, or be an array in their "
+            f"order; got {list(index)[:3]} ... for {list(names)[:3]} ..."
+        )
+    return values.loc[list(names)]
+
+
+def _columns_without_numbers(X: Any) -> list[Any]:
+    """Return the names of such columns of a DataFrame, or their numbers in an array of objects."""
+    if hasattr(X, "columns") and hasattr(X, "dtypes"):
+        return [
+            name
+            for name, dtype in zip(X.columns, X.dtypes, strict=True)
+            if getattr(dtype, "kind", "O") not in "biuf" and not _is_real(np.asarray(X[name]))
+        ]
+    if isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 2:
+        is_text = [any(isinstance(value, str) for value in column) for column in X.T]
+        return np.flatnonzero(is_text).tolist()
+    return []
+
+
+def _is_real(values: np.ndarray) -> bool:
+    try:
+        as_real(values, "X")
+    except TypeError:
+        return False
+    return True
+
+
+def _as_real_table(X: Any) -> Table:
+    """Return a table of real numbers; a DataFrame of several types may arrive as objects."""
+    if X.ndim > 3:
+        raise ValueError(
+            f"X must have shape (n_samples, n_nodes) or (n_samples, n_nodes, n_channels); "
+            f"got {X.shape}."
+        )
+    return X if sp.issparse(X) else as_real(X, "X")
+
+
+def _is_missing_in_every_row(X: np.ndarray) -> np.ndarray:
+    is_empty: np.ndarray = np.ones(X.shape[1:], dtype=bool)
+    for row in X:
+        is_empty &= np.isnan(row)
+        if not is_empty.any():
+            break
+    return np.asarray(is_empty.reshape(len(is_empty), -1).any(axis=1))
+
+
+def _softly_clipped(scaled: np.ndarray, limit: float) -> np.ndarray:
+    # At a million times the limit it is reached, and squares do not overflow yet.
+    scaled = np.clip(scaled, -1e6 * limit, 1e6 * limit)
+    return scaled / np.sqrt(1 + np.square(scaled / limit))
+
+
+def _other_kind_of_filters() -> ValueError:
+    return ValueError(
+        "Filters learned on a table move to a table, those learned on graphs to graphs."
+    )
+
+
+def _read_names(names: Any, n_nodes: int) -> np.ndarray:
+    if (
+        not isinstance(names, list)
+        or len(names) != n_nodes
+        or not all(isinstance(name, str) for name in names)
+    ):
+        raise ValueError(f"there must be a name for each of {n_nodes} columns.")
+    if len(set(names)) != n_nodes:
+        raise ValueError("the names of the columns must be unique.")
+    return np.array(names, dtype=object)
+
+
+def _read_graph(arrays: Arrays, n_nodes: int) -> sp.csr_array | None:
+    if not arrays:
+        return None
+    parts = tuple(arrays[part] for part in GRAPH_PARTS)
+    return as_graph(sp.csr_array(parts, shape=(n_nodes, n_nodes)))

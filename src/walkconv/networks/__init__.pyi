@@ -1,0 +1,14 @@
+from .architecture import Convolution as Convolution
+from .architecture import FullyConnected as FullyConnected
+from .architecture import NodeOutput as NodeOutput
+from .architecture import Pooling as Pooling
+from .architecture import Readout as Readout
+from .architecture import format_architecture as format_architecture
+from .architecture import parse_architecture as parse_architecture
+from .graph_batch import GraphBatch as GraphBatch
+from .graph_batch import join_graphs as join_graphs
+from .levels import Level as Level
+from .levels import build_levels as build_levels
+from .network import Network as Network
+from .network import NetworkPlan as NetworkPlan
+from .network import count_parameters as count_parameters
