@@ -40,7 +40,7 @@ def columns_in_a_plane(n_nodes: int) -> sp.csr_array:
 
 def measure(n_nodes: int) -> dict[str, float]:
     """Time layout and slots of one graph, in a process of its own, whose peak memory it is."""
-    small = columns_in_a_plane(100)  # compiles the loops, or reads them from disk
+    small = columns_in_a_plane(100)
     wc.select_neighbors(
         small, n_neighbors=9, order="direction", positions=wc.layout_graph(small).positions
     )
@@ -108,7 +108,7 @@ def main() -> None:
     if only is not None:
         print(json.dumps(measure(only)))
         return
-    made_with = provenance("scipy", "numba")
+    made_with = provenance("scipy")
     print("\n".join(f"{key}: {value}" for key, value in made_with.items()))
     rows = []
     for n_nodes in (1_000, 10_000, 100_000):

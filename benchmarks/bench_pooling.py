@@ -19,7 +19,7 @@ from scipy.spatial import cKDTree
 from torch import nn
 
 import walkconv as wc
-from walkconv.models import Network, build_levels, parse_architecture
+from walkconv.networks import Network, NetworkPlan, build_levels, parse_architecture
 
 RESULTS = Path(__file__).parent / "results" / "pooling.json"
 PAGE = RESULTS.with_suffix(".md")
@@ -49,7 +49,11 @@ def step_seconds(graph: sp.csr_array, architecture: str) -> float:
     layers = parse_architecture(architecture)
     torch.manual_seed(0)
     levels = build_levels(graph, layers, n_neighbors=N_NEIGHBORS)
-    network = Network(layers, levels, n_nodes=graph.shape[0], n_outputs=10, normalization=None)
+    n_nodes = graph.shape[0]
+    plan = NetworkPlan(
+        layers=layers, levels=levels, n_nodes=n_nodes, n_outputs=10, normalization=None
+    )
+    network = Network(plan)
     optimizer = torch.optim.AdamW(network.parameters())
     rows, labels = torch.randn(BATCH, graph.shape[0], 1), torch.randint(0, 10, (BATCH,))
 
@@ -85,8 +89,8 @@ def page(results: dict) -> str:
 
 def main() -> None:
     """Measure, print the page and write it."""
-    made_with = provenance("scipy", "numba")
-    wc.coarsen(columns_in_a_plane(1000))  # compiles the loops, or reads them from disk
+    made_with = provenance("scipy")
+    wc.coarsen(columns_in_a_plane(1000))
     graph = columns_in_a_plane(N_NODES)
     coarsening = []
     taken = seconds(lambda: coarsening.append(wc.coarsen(graph)))

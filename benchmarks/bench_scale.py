@@ -39,7 +39,7 @@ SIZES = (100_000, 1_000_000, 10_000_000)
 
 
 def warm_up() -> None:
-    """Compile the loops, or read them from disk."""
+    """Load what the first call loads."""
     graph = random_graph(300, MEAN_DEGREE)
     for n_steps in SAMPLE:
         wc.select_neighbors(graph, n_neighbors=N_NEIGHBORS, n_steps=n_steps, method="sparse")
@@ -154,7 +154,7 @@ def main() -> None:
         "tables": measure_tables,
         "processes": lambda: measure_processes(settings.rows),
     }
-    made_with = provenance("scipy", "numba", "distributed")
+    made_with = provenance("scipy", "distributed")
     print("\n".join(f"{key}: {value}" for key, value in made_with.items()))
     for part in settings.parts:
         print(f"\n{part}")

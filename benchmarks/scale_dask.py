@@ -22,7 +22,7 @@ N_WORKERS, TURNS = 2, 9
 def measure_dask(names: list[str], warm_up: Callable[[], None]) -> list[dict]:
     """Time selections by worker processes of one thread beside as many threads, by turns.
 
-    `warm_up` compiles the loops; it is called here and in the workers.
+    `warm_up` loads what the first call loads; it is called here and in the workers.
     """
     from distributed import Client, LocalCluster
 
@@ -87,7 +87,7 @@ def dask_section(rows: list[dict]) -> list[str]:
     n_workers = rows[0]["n_workers"]
     return [
         f"## Workers of a dask cluster, p = 10: {n_workers} processes beside {n_workers} threads",
-        "The cluster was running and its loops compiled; sending the graph and collecting the "
+        "The cluster was running; sending the graph and collecting the "
         f"neighbours count. Medians of {TURNS} turns; index, visits and sign were compared bit for "
         "bit.",
         table(["graph", "nodes", "k", "threads", "workers", "overhead", "same"], lines),

@@ -24,7 +24,7 @@ TURNS = 3
 
 def measure_tables() -> list[dict]:
     """Time and weigh the strongest correlations of every table."""
-    wc.correlation_graph(wide_table(500), n_edges=N_EDGES)  # compiles the loops
+    wc.correlation_graph(wide_table(500), n_edges=N_EDGES)
     rows = []
     for n_columns, rival in TABLES:
         rows.append(compare(n_columns, rival))

@@ -1,6 +1,5 @@
 """From a graph alone: places whose directions are those of the grid behind it."""
 
-from dataclasses import replace
 from itertools import pairwise
 
 import networkx as nx
@@ -8,9 +7,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from walkconv import correlation_graph, grid_graph, layout_graph, layout_quality, select_neighbors
-from walkconv.layouts import place
-from walkconv.layouts.routes import find_routes
+from walkconv import correlation_graph, grid_graph, layout_graph, select_neighbors
+from walkconv.layouts import from_graph, kind
+from walkconv.layouts.edges import similarity
+from walkconv.layouts.kept import kept_neighborhoods
+from walkconv.layouts.search import best_candidate
 
 
 def oriented(graph, layout, n_neighbors):
@@ -126,11 +127,12 @@ def test_lone_nodes_and_pairs_stand_as_they_would_alone_without_a_layout_each(
 ):
     laid_out = []
 
-    def counted(weight, recipe):
-        laid_out.append(weight.shape[0])
-        return find_routes(weight, recipe)
+    def counted(relations, **settings):
+        laid_out.append(relations[0].shape[0])
+        return best_candidate(relations, **settings)
 
-    monkeypatch.setattr(place, "find_routes", counted)
+    monkeypatch.setattr(from_graph, "best_candidate", counted)
+    monkeypatch.setattr(kind, "best_candidate", counted)
     pair, lone = np.array([[0.0, 2.5], [2.5, 0.0]]), np.zeros((1, 1))
     path = nx.to_numpy_array(nx.path_graph(3))
     blocks = [lone, pair, path, lone, nx.to_numpy_array(nx.path_graph(5)), pair]
@@ -143,12 +145,12 @@ def test_lone_nodes_and_pairs_stand_as_they_would_alone_without_a_layout_each(
     number = np.argsort(order)
     components = [range(end - len(block), end) for block, end in zip(blocks, ends, strict=True)]
     components.sort(key=lambda part: (-len(part), number[part].min()))
-    end = positions[components[0], 0].min() - place.GAP
+    end = positions[components[0], 0].min() - from_graph.GAP
     for part in components:
         part = np.array(part)[np.argsort(number[part])]
         alone = layout_graph(shuffled[number[part]][:, number[part]], n_dims=n_dims, n_edges=2)
         expected = alone.positions - alone.positions[:, 0].min() * np.eye(n_dims)[0]
-        expected[:, 0] += end + place.GAP
+        expected[:, 0] += end + from_graph.GAP
         np.testing.assert_allclose(positions[part], expected, atol=1e-9)
         end = positions[part, 0].max()
 
@@ -173,38 +175,37 @@ def test_any_graph_has_a_finite_layout(graph, n_dims, lopsided):
         layout = layout_graph(weights, n_dims=n_dims)
         assert np.isfinite(layout.positions).all()
         assert layout.positions.shape == (layout.n_nodes, n_dims)
-        assert 0 <= layout.decay <= 1
+        assert 0 <= layout.stress <= 1
 
 
-def test_quality_tells_a_plane_from_a_crowd(shuffled_grid, rng):
-    graph, _ = shuffled_grid((14, 15))
-    layout = layout_graph(graph)
-    good = layout_quality(graph, layout, index=oriented(graph, layout, 9).index)
-    crowd = correlation_graph(rng.normal(size=(100, 210)))
-    layout = layout_graph(crowd)
-    table = select_neighbors(crowd, n_neighbors=9, order="direction", positions=layout.positions)
-    bad = layout_quality(crowd, layout, index=table.index)
-    assert good.decay < 0.1 < 0.4 < bad.decay
-    assert good.kept == 1
-    assert good.filled > 0.85 > 0.5 > bad.filled
-    assert layout_quality(graph, layout_graph(graph)).filled is None
+def test_a_plane_is_told_from_a_crowd(shuffled_grid, rng):
+    good = layout_graph(shuffled_grid((14, 15))[0])
+    bad = layout_graph(correlation_graph(rng.normal(size=(100, 210))))
+    assert (good.kind, bad.kind) == ("plane", "none")
+    assert good.stress < 0.01 < 0.025 < bad.stress
+    assert good.kept > 0.99 > 0.5 > bad.kept
 
 
-def test_neighbourhoods_kept_are_counted_from_chance():
-    grid = grid_graph((9, 11))
+def test_neighbourhoods_kept_are_counted_from_chance(rng):
+    grid = similarity(grid_graph((9, 11)))
     layout = layout_graph(grid)
-    assert layout_quality(grid, layout).kept > 0.99
-    shuffled = np.random.default_rng(0).permutation(layout.positions)
-    assert abs(layout_quality(grid, replace(layout, positions=shuffled)).kept) < 0.1
-    alike = np.ones((30, 30))
-    assert abs(layout_quality(alike, layout_graph(alike)).kept) < 0.1
+    assert kept_neighborhoods(grid, layout.positions, layout.period, 4) > 0.99
+    shuffled = rng.permutation(layout.positions)
+    assert abs(kept_neighborhoods(grid, shuffled, layout.period, 4)) < 0.1
 
 
-def test_quality_goes_round_a_ring():
-    ring = nx.cycle_graph(40)
-    quality = layout_quality(ring, layout_graph(ring, n_dims=1))
-    assert quality.kept == 1
-    assert quality.decay < 0.2
+def test_neighbourhoods_go_round_a_ring():
+    ring = layout_graph(nx.cycle_graph(40), n_dims=1)
+    assert (ring.kind, ring.kept) == ("ring", 1)
+
+
+@pytest.mark.parametrize(
+    ("shape", "kind"), [((40,), "line"), ((12, 15), "plane"), ((6, 6, 7), "volume")]
+)
+def test_auto_takes_the_fewest_axes_that_are_adequate(shuffled_grid, shape, kind):
+    layout = layout_graph(shuffled_grid(shape)[0], n_dims="auto")
+    assert layout.kind == kind
+    assert layout.reason.startswith(f"a {kind} fits: stress 0.0")
 
 
 @pytest.mark.parametrize(
@@ -220,8 +221,3 @@ def test_quality_goes_round_a_ring():
 def test_bad_settings(settings, error, message):
     with pytest.raises(error, match=message):
         layout_graph(np.ones((4, 4)), **settings)
-
-
-def test_quality_wants_a_layout():
-    with pytest.raises(TypeError, match="layout must come from layout_graph; got ndarray"):
-        layout_quality(np.ones((4, 4)), np.zeros((4, 2)))

@@ -12,15 +12,18 @@ Examples
 """
 
 from ._places import DatasetNotFoundError
+from .cifar10 import Cifar10, load_cifar10
 from .merck import Merck, load_merck
 from .mnist import Mnist, load_mnist
 from .tu import GraphCollection, load_tu
 
 __all__ = [
+    "Cifar10",
     "DatasetNotFoundError",
     "GraphCollection",
     "Merck",
     "Mnist",
+    "load_cifar10",
     "load_merck",
     "load_mnist",
     "load_tu",

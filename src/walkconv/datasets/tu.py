@@ -18,8 +18,8 @@ class GraphCollection:
     Attributes
     ----------
     graphs : tuple of GraphSample
-        Undirected, without weights; `tags` are the kinds of the nodes, and `x` their attributes
-        where the file has any.
+        Undirected, without weights. `tags` are the node types, and `x` the node features if the
+        file has any.
     y : ndarray of shape (n_graphs,), int64
         The classes.
     name, source : str

@@ -1,7 +1,7 @@
-"""A graph becomes a layout: a place for every node."""
+"""A table or a graph becomes a layout: a position for every node."""
 
+from .from_graph import layout_graph
+from .from_table import layout_columns
 from .layout import Layout
-from .place import layout_graph
-from .quality import LayoutQuality, layout_quality
 
-__all__ = ["Layout", "LayoutQuality", "layout_graph", "layout_quality"]
+__all__ = ["Layout", "layout_columns", "layout_graph"]

@@ -19,6 +19,7 @@ class Scaling:
 
     Attributes
     ----------
+    landmarks : ndarray of shape (n_landmarks,), int64
     squares : ndarray of shape (n_landmarks, n_nodes)
         Squared distances from each landmark to each node.
     mean : ndarray of shape (n_landmarks,)
@@ -30,6 +31,7 @@ class Scaling:
         Sum of the positive eigenvalues.
     """
 
+    landmarks: np.ndarray
     squares: np.ndarray
     mean: np.ndarray
     eigenvalues: np.ndarray
@@ -55,8 +57,9 @@ def scale_distances(likeness: sp.csr_array, n_landmarks: int) -> Scaling:
     n_landmarks : int
         All nodes where there are fewer.
     """
-    length = likeness.copy()
-    length.data = np.sqrt(-np.log(length.data))
+    # dijkstra before scipy 1.17 takes indices of 32 bits alone; no layout has more edges.
+    places = likeness.indices.astype(np.int32), likeness.indptr.astype(np.int32)
+    length = sp.csr_array((np.sqrt(-np.log(likeness.data)), *places), shape=likeness.shape)
     n_nodes = length.shape[0]
     landmarks = np.arange(n_nodes)
     if n_nodes > n_landmarks:
@@ -69,4 +72,4 @@ def scale_distances(likeness: sp.csr_array, n_landmarks: int) -> Scaling:
     values, vectors = np.linalg.eigh((gram + gram.T) / 2)
     first = np.argsort(-values, kind="stable")[:N_EIGENVALUES]
     spread = float(values[values > 0].sum())
-    return Scaling(squares, mean, values[first], vectors[:, first], spread)
+    return Scaling(landmarks, squares, mean, values[first], vectors[:, first], spread)

@@ -1,8 +1,13 @@
 """The record that leaves this room."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
+
+Kind = Literal["none", "line", "ring", "plane", "volume"]
+KINDS: dict[int, Kind] = {1: "line", 2: "plane", 3: "volume"}
+"""The kind with so many axes that have ends."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -14,25 +19,37 @@ class Layout:
     positions : ndarray of shape (n_nodes, n_dims), float64
         The places, in units of the distance between nearest nodes. Steps to nearest nodes point
         along the axes; the longest axis comes first, and along each the node numbers rise.
-    eigenvalues : ndarray of shape (n_eigenvalues,), float64
-        Of the classical scaling, largest first, as shares of the sum of the positive ones. Where
-        the graph has `n_dims` dimensions they fall off after the first `n_dims`.
-    n_edges : int
-        Strongest edges of a node that were used, with all that are tied with the last of them.
     period : ndarray of shape (n_dims,), float64
         Length of an axis that runs round a ring; 0 for an axis with two ends.
+    kind : "none", "line", "ring", "plane" or "volume"
+        What the nodes form. With "none" the positions are the best found, and mean little.
+    stress : float
+        Mean squared relative error of the distances: near 0 where they agree with the relations.
+    kept : float
+        Share of the strongest relations, two for each axis, that lead to nearest nodes, counted
+        from chance: 1 at best, about 0 for positions at random.
+    reason : str
+        Why this kind, in one sentence.
+    node : ndarray of shape (n_columns,), int64
+        The node of each column of the table. Without channels column i is node i.
+    channel : ndarray of shape (n_columns,), int64
+        The channel of each column at its node. Without channels all are 0.
 
     Examples
     --------
     >>> from walkconv import grid_graph, layout_graph
     >>> layout_graph(grid_graph((12, 8)))
-    Layout(n_nodes=96, n_dims=2, n_edges=2, decay=0.027)
+    Layout(kind='plane', n_nodes=96, n_dims=2, stress=0.00013)
     """
 
     positions: np.ndarray
-    eigenvalues: np.ndarray
-    n_edges: int
     period: np.ndarray
+    kind: Kind
+    stress: float
+    kept: float
+    reason: str
+    node: np.ndarray
+    channel: np.ndarray
 
     @property
     def n_nodes(self) -> int:
@@ -44,21 +61,8 @@ class Layout:
         """Number of axes."""
         return self.positions.shape[1]
 
-    @property
-    def decay(self) -> float:
-        """First eigenvalue that has no axis, as a share of the last that has one."""
-        return decay(self.eigenvalues, self.n_dims + int(self.period.any()))
-
     def __repr__(self) -> str:
         return (
-            f"Layout(n_nodes={self.n_nodes}, n_dims={self.n_dims}, n_edges={self.n_edges}, "
-            f"decay={self.decay:.2g})"
+            f"Layout(kind={self.kind!r}, n_nodes={self.n_nodes}, n_dims={self.n_dims}, "
+            f"stress={self.stress:.2g})"
         )
-
-
-def decay(eigenvalues: np.ndarray, n_dims: int) -> float:
-    """Return eigenvalue `n_dims` + 1 as a share of eigenvalue `n_dims`; 1 where that is zero."""
-    if len(eigenvalues) < n_dims or eigenvalues[n_dims - 1] <= 0:
-        return 1.0
-    rest = eigenvalues[n_dims] if len(eigenvalues) > n_dims else 0.0
-    return float(max(rest, 0.0) / eigenvalues[n_dims - 1])

@@ -1,6 +1,5 @@
-"""The door of this room: a graph becomes a layout."""
+"""A graph becomes a layout."""
 
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -10,13 +9,10 @@ from scipy.sparse.csgraph import connected_components
 
 from walkconv._adapters import as_graph
 from walkconv._checks import check_integer, check_option
-from walkconv.layouts.axes import fixed_axes
 from walkconv.layouts.edges import similarity
-from walkconv.layouts.isomap import scale_distances
-from walkconv.layouts.lattice import evened
+from walkconv.layouts.kind import check_dims, fewest_dims, kind_of
 from walkconv.layouts.layout import Layout
-from walkconv.layouts.ring import unrolled
-from walkconv.layouts.routes import Recipe, best_recipe, find_routes
+from walkconv.layouts.search import Candidate, best_candidate
 
 TRIED_EDGES = (2, 4, 5, 6, 8, 12)
 GAP = 3.0
@@ -26,37 +22,37 @@ GAP = 3.0
 def layout_graph(
     graph: Any,
     *,
-    n_dims: int = 2,
+    n_dims: int | Literal["auto"] = 2,
     n_edges: int | Literal["auto"] = "auto",
     n_landmarks: int = 256,
 ) -> Layout:
     """Give every node a place, from the graph alone.
 
-    Strong edges that both ends count among their strongest make a sparse graph; the likeness of
-    the short walks from two nodes is a distance between them; distances along paths become
-    places by classical scaling (Isomap). The axes are turned so that steps to nearest nodes point
-    along them, for on a grid only then do slots have a direction, and the nodes are moved towards
-    a lattice, which undoes what short cuts and holes have bent.
+    Strong edges that both ends count among their strongest make a sparse graph. The likeness of
+    short walks from two nodes is a distance between them. Distances along paths become positions
+    by classical scaling (Isomap) and by least stress. The axes are turned so that steps to
+    nearest nodes point along them, and the nodes move towards a lattice. Several numbers of edges
+    are tried, and the layout whose nearest nodes are related most often is kept.
 
     Parameters
     ----------
     graph
         Similarity (n_nodes, n_nodes) in any form `as_graph` takes. Negative edges are left out,
         and the stronger direction of a directed edge counts.
-    n_dims : 1, 2 or 3, default 2
-        Axes of the layout. With one, a ring is recognised, and the axis has a period.
+    n_dims : 1, 2, 3 or "auto", default 2
+        Axes of the layout. With one, a ring is recognised, and the axis has a period. "auto" takes
+        the fewest that are adequate for the largest component, or a plane if none are.
     n_edges : int or "auto", default "auto"
-        Strongest edges of a node that say who is near; with fewer there are no false short cuts,
-        with more no gaps. "auto" takes the most after which the eigenvalues fall off about as
-        steeply behind the last axis as they ever do.
+        Strongest edges of a node that say who is near. With few there are gaps to go round, with
+        many short cuts. "auto" tries several.
     n_landmarks : int, default 256
         Nodes from which distances are measured: more cost more time and memory.
 
     Returns
     -------
     Layout
-        `positions` (n_nodes, n_dims), `eigenvalues`, `n_edges` and `period`. Components without a
-        way from one to the other are laid out one by one, beside each other.
+        Components without a way from one to the other are laid out one by one, beside each other.
+        The kind and the stress are those of the largest.
 
     Examples
     --------
@@ -67,8 +63,8 @@ def layout_graph(
     >>> places[order].round(1).ravel().tolist()
     [-3.5, -2.5, -1.5, -0.5, 0.5, 1.5, 2.5, 3.5]
     """
-    n_dims = check_integer(n_dims, "n_dims", minimum=1, maximum=3)
-    n_landmarks = check_integer(n_landmarks, "n_landmarks", minimum=n_dims + 2)
+    dims = check_dims(n_dims)
+    n_landmarks = check_integer(n_landmarks, "n_landmarks", minimum=max(dims) + 2)
     if isinstance(n_edges, str):
         check_option(n_edges, "n_edges", ["auto"])
         tried = TRIED_EDGES
@@ -79,15 +75,16 @@ def layout_graph(
     grouped = sp.csr_array(weight[order][:, order])
     ends = np.cumsum(sizes)
     largest = sp.csr_array(grouped[: ends[0], : ends[0]])
-    recipe = best_recipe(largest, tried, n_dims)
-    first = _lay_out(largest, recipe, n_dims, n_landmarks)
+    best = fewest_dims([largest], tried=dict.fromkeys(dims, tried), n_landmarks=n_landmarks)
+    n_axes = best.positions.shape[1]
     n_larger = max(1, int((sizes > 2).sum()))
-    positions = np.zeros((len(order), n_dims))
-    positions[order[: ends[0]]] = first.positions
-    end = first.positions[:, 0].max()
+    positions = np.zeros((len(order), n_axes))
+    positions[order[: ends[0]]] = best.positions
+    end = best.positions[:, 0].max()
     for start, stop in pairwise(ends[:n_larger]):
         within = sp.csr_array(grouped[start:stop, start:stop])
-        places = _lay_out(within, recipe, n_dims, n_landmarks).positions
+        part = best_candidate([within], tried=tried, n_dims=n_axes, n_landmarks=n_landmarks)
+        places = part.positions
         places[:, 0] += end + GAP - places[:, 0].min()
         end = places[:, 0].max()
         positions[order[start:stop]] = places
@@ -95,7 +92,16 @@ def layout_graph(
     gaps_before = np.repeat(np.arange(len(sizes) - n_larger), sizes[n_larger:])
     steps = np.arange(len(gaps_before)) + (GAP - 1.0) * gaps_before
     positions[order[ends[n_larger - 1] :], 0] = end + GAP + steps
-    return replace(first, positions=positions)
+    nodes = np.arange(len(positions))
+    return layout_of(best, positions, nodes, np.zeros_like(nodes))
+
+
+def layout_of(
+    best: Candidate, positions: np.ndarray, node: np.ndarray, channel: np.ndarray
+) -> Layout:
+    """Return the record of the best candidate, with the positions of all nodes."""
+    kind, reason = kind_of(best)
+    return Layout(positions, best.period, kind, best.stress, best.kept, reason, node, channel)
 
 
 def _by_component(weight: sp.csr_array) -> tuple[np.ndarray, np.ndarray]:
@@ -108,16 +114,3 @@ def _by_component(weight: sp.csr_array) -> tuple[np.ndarray, np.ndarray]:
     by_size = np.argsort(-sizes, kind="stable")
     rank = np.argsort(by_size)
     return np.argsort(rank[part], kind="stable"), sizes[by_size]
-
-
-def _lay_out(weight: sp.csr_array, recipe: Recipe, n_dims: int, n_landmarks: int) -> Layout:
-    """Lay out a connected graph."""
-    routes = find_routes(weight, recipe)
-    scaling = scale_distances(routes, n_landmarks)
-    shares = scaling.eigenvalues / (scaling.spread or 1.0)
-    if n_dims == 1:
-        ring = unrolled(scaling.positions(2))
-        if ring is not None:
-            return Layout(ring[0], shares, recipe.n_edges, np.array([ring[1]]))
-    places = evened(fixed_axes(scaling.positions(n_dims)), routes)
-    return Layout(fixed_axes(places), shares, recipe.n_edges, np.zeros(n_dims))

@@ -1,0 +1,144 @@
+"""The columns of a table become a layout."""
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
+
+from walkconv._checks import check_flag, check_table
+from walkconv.layouts.channels import find_channels
+from walkconv.layouts.from_graph import GAP, layout_of
+from walkconv.layouts.kind import check_dims, fewest_dims
+from walkconv.layouts.layout import Layout
+from walkconv.layouts.partial import (
+    column_moments,
+    correlation_matrix,
+    nearby_partial_correlations,
+    partial_correlations,
+)
+
+RIDGES = (0.1, 0.03, 0.3)
+TRIED_EDGES = {1: (2, 3, 4), 2: (4, 5, 6), 3: (6, 8)}
+"""Numbers of edges of a node that are tried, for each number of axes."""
+N_LANDMARKS = 256
+WIDE = 4096
+VERY_WIDE = 8192
+"""Columns from which on a table is wide, and very wide."""
+FAINT = 1e-6
+N_NEAR = 3
+"""Placed columns between which a column without positive partial correlations stands."""
+
+
+def layout_columns(
+    X: Any, *, n_dims: int | Literal["auto"] = "auto", channels: bool = True
+) -> Layout:
+    """Return a position for every column of a table, from the values alone.
+
+    Parameters
+    ----------
+    X : array, DataFrame or sparse matrix of shape (n_samples, n_columns)
+        The table. A missing value (NaN) counts as the mean of its column.
+    n_dims : "auto", 1, 2 or 3, default "auto"
+        Axes of the layout. "auto" takes the fewest that are adequate: a line or ring, a plane, or
+        a volume. If none is adequate, the kind of the layout is "none" and it is a plane.
+    channels : bool, default True
+        Whether columns that are measured at one place, such as the colours of a pixel, become
+        channels of one node. `node` and `channel` of the layout say which.
+
+    Returns
+    -------
+    Layout
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from walkconv import layout_columns
+    >>> rng = np.random.default_rng(0)
+    >>> series = np.cumsum(rng.normal(size=(500, 40)), axis=1)
+    >>> layout = layout_columns(series[:, rng.permutation(40)])
+    >>> layout.kind
+    'line'
+    """
+    tried = {each: TRIED_EDGES[each] for each in check_dims(n_dims)}
+    check_flag(channels, "channels")
+    table = check_table(X, allow_missing=True)
+    mean, deviation, effective = column_moments(table)
+    varying = np.flatnonzero(effective > 0)
+    if len(varying) < 2:
+        raise ValueError(
+            f"X must have at least 2 columns that vary; got {len(varying)}. Add columns or rows."
+        )
+    moments = mean[varying], deviation[varying], effective[varying]
+    relations = _relations(table[:, varying], *moments)
+    found = find_channels(relations[0]) if channels else None
+    node, channel = np.arange(len(varying)), np.zeros(len(varying), dtype=np.int64)
+    if found is not None:
+        node, channel = found.node, found.channel
+        relations = [found.between_nodes(relation) for relation in relations]
+    relations, main = _connected(relations)
+    best = fewest_dims(relations, tried=tried, n_landmarks=N_LANDMARKS)
+    placed = _placed(best.positions, main, node, table[:, varying])
+    # Constant columns stand beside all others.
+    n_varying, n_constant = len(placed), table.shape[1] - len(varying)
+    positions = np.zeros((n_varying + n_constant, placed.shape[1]))
+    positions[:n_varying] = placed
+    positions[n_varying:, 0] = placed[:, 0].max() + GAP * np.arange(1, n_constant + 1)
+    of_column = np.full(table.shape[1], -1)
+    of_column[varying] = node
+    of_column[of_column < 0] = np.arange(n_varying, n_varying + n_constant)
+    channel_of_column = np.zeros(table.shape[1], dtype=np.int64)
+    channel_of_column[varying] = channel
+    # Nodes are numbered by their first columns.
+    first = np.unique(of_column, return_index=True)[1]
+    rank = np.argsort(np.argsort(first))
+    return layout_of(best, positions[np.argsort(first)], rank[of_column], channel_of_column)
+
+
+def _relations(
+    table: Any, mean: np.ndarray, deviation: np.ndarray, effective: np.ndarray
+) -> list[sp.csr_array]:
+    """Return the partial correlations (n_columns, n_columns) for each ridge that is tried.
+
+    Wide tables are tried with one ridge, and very wide ones condition on the strongest
+    correlates only.
+    """
+    n_columns = table.shape[1]
+    if n_columns > VERY_WIDE:
+        return [nearby_partial_correlations(table, mean, deviation, effective, RIDGES[0])]
+    correlation = correlation_matrix(table, mean, deviation)
+    ridges = RIDGES if n_columns <= WIDE else RIDGES[:1]
+    return [partial_correlations(correlation, effective, ridge) for ridge in ridges]
+
+
+def _connected(relations: Sequence[sp.csr_array]) -> tuple[list[sp.csr_array], np.ndarray]:
+    """Return the relations within the largest component of the first, and its nodes."""
+    _, part = connected_components(relations[0], directed=False)
+    main = np.flatnonzero(part == np.bincount(part).argmax())
+    first = sp.csr_array(relations[0][main][:, main])
+    others = [sp.csr_array(each[main][:, main]).maximum(first * FAINT) for each in relations[1:]]
+    return [first, *(sp.csr_array(each) for each in others)], main
+
+
+def _placed(positions: np.ndarray, main: np.ndarray, node: np.ndarray, table: Any) -> np.ndarray:
+    """Return the positions (n_nodes, n_dims) of all nodes that vary.
+
+    A node outside the main component stands between the placed nodes that its first column
+    correlates with most.
+    """
+    n_nodes = int(node.max()) + 1
+    placed = np.zeros((n_nodes, positions.shape[1]))
+    placed[main] = positions
+    left = np.setdiff1d(np.arange(n_nodes), main)
+    if len(left):
+        first = np.unique(node, return_index=True)[1]
+        columns = (table.toarray() if sp.issparse(table) else np.asarray(table))[:, first]
+        columns = np.nan_to_num(
+            (columns - np.nanmean(columns, axis=0)) / np.nanstd(columns, axis=0)
+        )
+        others = columns[:, main]
+        for each in left:
+            near = np.argsort(-(columns[:, each] @ others), kind="stable")[:N_NEAR]
+            placed[each] = positions[near].mean(axis=0)
+    return placed

@@ -1,0 +1,146 @@
+"""Partial correlations of columns: how two columns relate when all others are known.
+
+Correlations of a picture fall slowly with the distance, and symmetric pictures correlate a pixel
+with its mirror image. A partial correlation is strong between neighbours only. The ridge makes
+the inverse stable. It is larger for a rare column, one with a few values far from its mean, whose
+correlations are mostly noise.
+"""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from walkconv.graphs import correlation_graph
+
+ROWS_AT_ONCE = 4096
+NOISE = 10.0
+"""A column gets this much more ridge for each effective row that it lacks."""
+N_KEPT = 32
+"""Strongest partial correlations of a column that are kept."""
+N_NEAR = 48
+"""Strongest correlates of a column that a wide table conditions on."""
+
+
+def column_moments(X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return mean, standard deviation and effective number of rows of each column.
+
+    The effective number is the number of rows divided by the kurtosis. It is near the number of
+    rows for a normal column, and near the number of ones for a rare binary column.
+    """
+    n_rows, n_columns = X.shape
+    total, present = np.zeros(n_columns), np.zeros(n_columns)
+    for rows in _blocks(X):
+        present += (~np.isnan(rows)).sum(axis=0)
+        total += np.nansum(rows, axis=0)
+    mean = total / np.maximum(present, 1)
+    squares, fourths = np.zeros(n_columns), np.zeros(n_columns)
+    for rows in _blocks(X):
+        square = np.nan_to_num(rows - mean) ** 2
+        squares += square.sum(axis=0)
+        fourths += (square**2).sum(axis=0)
+    effective = np.divide(squares**2, fourths, out=np.zeros(n_columns), where=fourths > 0)
+    return mean, np.sqrt(squares / n_rows), effective
+
+
+def correlation_matrix(X: Any, mean: np.ndarray, deviation: np.ndarray) -> np.ndarray:
+    """Return the correlations (n_columns, n_columns) between the columns; none is constant."""
+    n_columns = len(mean)
+    total = np.zeros((n_columns, n_columns), dtype=np.float32 if n_columns > 2000 else np.float64)
+    for rows in _blocks(X):
+        scaled = np.nan_to_num((rows - mean) / deviation).astype(total.dtype)
+        total += scaled.T @ scaled
+    total /= X.shape[0]
+    return total
+
+
+def partial_correlations(
+    correlation: np.ndarray, effective: np.ndarray, ridge: float
+) -> sp.csr_array:
+    """Return the strongest positive partial correlations of each column.
+
+    Parameters
+    ----------
+    correlation : ndarray of shape (n_columns, n_columns)
+    effective : ndarray of shape (n_columns,)
+        Effective number of rows of each column.
+    ridge : float
+        Added to the diagonal before the matrix is inverted.
+
+    Returns
+    -------
+    csr_array of shape (n_columns, n_columns)
+        Symmetric.
+    """
+    n_columns = len(correlation)
+    matrix = correlation.copy()
+    diagonal = np.arange(n_columns)
+    matrix[diagonal, diagonal] += (ridge + NOISE / effective).astype(matrix.dtype)
+    inverse = np.linalg.inv(matrix)
+    scale = 1.0 / np.sqrt(inverse[diagonal, diagonal])
+    inverse *= -scale[:, None]
+    inverse *= scale
+    inverse[diagonal, diagonal] = 0.0
+    n_kept = min(N_KEPT, n_columns - 1)
+    strongest = np.argpartition(-inverse, n_kept - 1, axis=1)[:, :n_kept]
+    value = np.take_along_axis(inverse, strongest, axis=1).astype(np.float64)
+    row = np.repeat(diagonal, n_kept)
+    is_kept = value.ravel() > 0
+    ends = row[is_kept], strongest.ravel()[is_kept]
+    half = sp.csr_array((value.ravel()[is_kept], ends), shape=inverse.shape)
+    return sp.csr_array(half.maximum(half.T))
+
+
+def nearby_partial_correlations(
+    X: Any,
+    mean: np.ndarray,
+    deviation: np.ndarray,
+    effective: np.ndarray,
+    ridge: float,
+    n_near: int = N_NEAR,
+) -> sp.csr_array:
+    """Return partial correlations given the columns that correlate most, for wide tables.
+
+    For each column only the matrix of its `n_near` strongest correlates is inverted, so memory
+    grows with the number of columns and not with its square. Where the correlates are all columns
+    the answer is that of `partial_correlations`.
+
+    Parameters
+    ----------
+    X : ndarray or csc_array of shape (n_samples, n_columns)
+    mean, deviation, effective : ndarray of shape (n_columns,)
+        From `column_moments`.
+    ridge : float
+    n_near : int
+
+    Returns
+    -------
+    csr_array of shape (n_columns, n_columns)
+        Symmetric.
+    """
+    n_rows, n_columns = X.shape
+    n_near = min(n_near, n_columns - 1)
+    strongest = correlation_graph(X, n_edges=n_near)
+    value = np.zeros((n_columns, n_near))
+    column = np.zeros((n_columns, n_near), dtype=np.int64)
+    for here in range(n_columns):
+        found = strongest.indices[strongest.indptr[here] : strongest.indptr[here + 1]]
+        near = np.concatenate([[here], found[found != here]])
+        rows = X[:, near]
+        rows = rows.toarray() if sp.issparse(rows) else np.asarray(rows, np.float64)
+        scaled = np.nan_to_num((rows - mean[near]) / deviation[near])
+        matrix = scaled.T @ scaled / n_rows + np.diag(ridge + NOISE / effective[near])
+        inverse = np.linalg.inv(matrix)
+        partial = -inverse[0, 1:] / np.sqrt(inverse[0, 0] * np.diag(inverse)[1:])
+        value[here, : len(partial)] = partial
+        column[here, : len(partial)] = near[1:]
+    row, place = np.nonzero(value > 0)
+    ends = row, column[row, place]
+    half = sp.csr_array((value[row, place], ends), shape=(n_columns, n_columns))
+    return sp.csr_array(half.maximum(half.T))
+
+
+def _blocks(X: Any):
+    for start in range(0, X.shape[0], ROWS_AT_ONCE):
+        rows = X[start : start + ROWS_AT_ONCE]
+        yield (rows.toarray() if sp.issparse(rows) else np.asarray(rows)).astype(np.float64)

@@ -1,0 +1,156 @@
+"""From the values of a table alone: what its columns form, and where each stands."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from walkconv import layout_columns
+from walkconv.layouts import from_table
+from walkconv.layouts.channels import find_channels
+from walkconv.layouts.partial import (
+    column_moments,
+    correlation_matrix,
+    nearby_partial_correlations,
+    partial_correlations,
+)
+from walkconv.layouts.search import Candidate, fitting_rings
+
+
+def fields(gaps, n_samples, rng, noise=0.1):
+    """Samples of a smooth random field: correlations fall with the distance (n_sites, n_sites)."""
+    values = rng.multivariate_normal(np.zeros(len(gaps)), np.exp(-gaps / 4), size=n_samples)
+    return values + noise * rng.normal(size=values.shape)
+
+
+def distances(sites):
+    return np.linalg.norm(sites[:, None] - sites[None], axis=2)
+
+
+@pytest.fixture
+def plane(rng):
+    """A table of 13 x 14 columns in random order, and their sites."""
+    sites = np.stack(np.divmod(rng.permutation(13 * 14), 14), axis=1)
+    return fields(distances(sites), 800, rng), sites
+
+
+def share_of_unit_steps(layout, sites):
+    """Share of the columns one step apart whose positions are about one step apart."""
+    is_beside = np.triu(distances(sites) == 1)
+    return (np.abs(distances(layout.positions)[is_beside] - 1) < 0.3).mean()
+
+
+def test_a_plane_is_found(plane):
+    X, sites = plane
+    layout = layout_columns(X)
+    assert layout.kind == "plane"
+    assert share_of_unit_steps(layout, sites) > 0.97
+    np.testing.assert_array_equal(layout.node, np.arange(182))
+    assert not layout.channel.any()
+
+
+def test_the_same_table_has_the_same_layout_bit_for_bit(plane):
+    X, _ = plane
+    np.testing.assert_array_equal(
+        layout_columns(X, n_dims=2).positions, layout_columns(X, n_dims=2).positions
+    )
+
+
+def test_a_series_is_a_line_in_its_order(rng):
+    order = rng.permutation(50)
+    layout = layout_columns(np.cumsum(rng.normal(size=(300, 50)), axis=1)[:, order])
+    assert layout.kind == "line"
+    assert np.abs(np.diff(order[np.argsort(layout.positions[:, 0])])).max() == 1
+
+
+def test_a_closed_curve_is_a_ring(rng):
+    order = rng.permutation(48)
+    gaps = np.abs(order[:, None] - order)
+    X = fields(np.minimum(gaps, 48 - gaps), 600, rng)
+    layout = layout_columns(X)
+    assert layout.kind == "ring"
+    around = order[np.argsort(layout.positions[:, 0])]
+    assert set(np.diff(around, append=around[0]) % 48) <= {1, 47}
+
+
+@pytest.mark.parametrize("n_factors", [0, 3, 10])
+def test_factors_and_noise_form_nothing(n_factors, rng):
+    factors = rng.normal(size=(400, n_factors)) @ rng.normal(size=(n_factors, 80))
+    assert layout_columns(factors + rng.normal(size=(400, 80))).kind == "none"
+
+
+def test_constant_columns_stand_beside_the_others_and_missing_values_are_means(plane, rng):
+    X, sites = plane
+    X = np.where(rng.random(X.shape) < 0.02, np.nan, X)
+    layout = layout_columns(np.insert(X, 5, 3.0, axis=1))
+    others = np.delete(layout.positions, 5, axis=0)
+    assert layout.positions[5, 0] > others[:, 0].max() + 1
+    layout = layout_columns(X)
+    assert layout.kind == "plane"
+    assert share_of_unit_steps(layout, sites) > 0.9
+
+
+def test_columns_of_one_place_are_channels_of_one_node(rng):
+    sites = np.stack(np.divmod(np.arange(81), 9), axis=1)
+    common = fields(distances(sites), 800, rng)
+    shades = [common + 0.5 * fields(distances(sites), 800, rng) for _ in range(3)]
+    order = rng.permutation(243)
+    X = np.concatenate(shades, axis=1)[:, order]
+    layout = layout_columns(X)
+    assert (layout.kind, layout.n_nodes) == ("plane", 81)
+    place, shade = order % 81, order // 81
+    assert len(set(zip(layout.node, place, strict=True))) == 81
+    assert len(set(zip(layout.channel, shade, strict=True))) == 3
+    first = np.unique(layout.node, return_index=True)[1]
+    assert share_of_unit_steps(layout, sites[place[first]]) > 0.9
+    alone = layout_columns(X, n_dims=2, channels=False)
+    assert alone.n_nodes == 243
+
+
+def test_a_plane_has_no_channels(plane):
+    X, _ = plane
+    mean, deviation, effective = column_moments(X)
+    correlation = correlation_matrix(X, mean, deviation)
+    assert find_channels(partial_correlations(correlation, effective, 0.1)) is None
+
+
+def test_partial_correlations_by_definition(rng):
+    X = rng.normal(size=(50, 6)) @ rng.normal(size=(6, 6))
+    mean, deviation, effective = column_moments(X)
+    scaled = (X - X.mean(axis=0)) / X.std(axis=0)
+    np.testing.assert_allclose(effective, 50 / (scaled**4).mean(axis=0))
+    inverse = np.linalg.inv(scaled.T @ scaled / 50 + np.diag(0.1 + 10 / effective))
+    scale = np.sqrt(np.diag(inverse))
+    expected = np.maximum(-inverse / scale / scale[:, None], 0)
+    found = partial_correlations(correlation_matrix(X, mean, deviation), effective, 0.1)
+    np.testing.assert_allclose(found.toarray(), expected, atol=1e-12)
+
+
+def test_nearby_partial_correlations_are_exact_where_all_columns_are_near(plane):
+    X = plane[0][:, :30]
+    moments = column_moments(X)
+    exact = partial_correlations(correlation_matrix(X, *moments[:2]), moments[2], 0.1)
+    nearby = nearby_partial_correlations(X, *moments, 0.1)
+    np.testing.assert_allclose(nearby.toarray(), exact.toarray(), atol=1e-9)
+
+
+def test_very_wide_tables_condition_on_nearby_columns(plane, monkeypatch):
+    X, sites = plane
+    monkeypatch.setattr(from_table, "VERY_WIDE", 100)
+    layout = layout_columns(X)
+    assert layout.kind == "plane"
+    assert share_of_unit_steps(layout, sites) > 0.97
+
+
+def test_a_line_that_fits_as_well_as_a_ring_is_the_ring_cut_open():
+    def tried(period, stress, kept):
+        none = sp.csr_array((8, 8))
+        return Candidate(np.arange(8.0)[:, None], np.array([period]), stress, kept, none, none)
+
+    line, ring = tried(0.0, 0.001, 0.95), tried(8.0, 0.002, 0.9)
+    assert fitting_rings([line, ring]) == [ring]
+    assert fitting_rings([line, tried(8.0, 0.05, 0.9), tried(8.0, 0.002, 0.8)]) == []
+
+
+def test_a_table_without_columns_that_vary_is_refused():
+    with pytest.raises(ValueError, match="at least 2 columns that vary; got 1"):
+        layout_columns(np.array([[1.0, 2.0], [1.0, 3.0]]))
