@@ -1,0 +1,183 @@
+"""Valid files to start from: one or more of each kind, as bytes."""
+
+import gzip
+import io
+import json
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import scipy.sparse as sp
+import torch
+
+import walkconv
+from walkconv import GraphCNNClassifier, GraphCNNRegressor, GraphSample
+
+X = np.random.default_rng(0).normal(size=(40, 6)).cumsum(axis=1)
+Y = 100 + 3 * X[:, 2] - X[:, 5]
+CHECKPOINTED = {"architecture": "C2-FC3", "n_neighbors": 3, "n_members": 2, "max_iter": 3}
+CHECKPOINTED |= {"batch_size": 20, "early_stopping": 5, "random_state": 0}
+GRID = (8, 9)
+SELECTED = {"n_neighbors": 5, "n_steps": 2}
+
+
+def models():
+    """Return the files of fitted models of several sorts."""
+    small = {"n_neighbors": 3, "max_iter": 1, "random_state": 0, "n_members": 1}
+    graphs = [GraphSample(walkconv.grid_graph((n,)), tags=np.arange(n) % 3) for n in range(3, 13)]
+    labels = np.where(X[:, 3] > 0, "high", "low")
+    frame = pl.DataFrame(X, schema=list("abcdef"))
+    return [
+        _saved(GraphCNNRegressor("C3-P2-C2-FC4", **small).fit(frame, Y)),
+        _saved(
+            GraphCNNClassifier("C3-FC4", graph=walkconv.grid_graph((6,)), **small).fit(X, labels)
+        ),
+        _saved(GraphCNNClassifier("C3-P2-C2-G-FC4", **small).fit(graphs, np.arange(10) % 2)),
+        _saved(GraphCNNRegressor("C2", order=np.arange(12.0).reshape(6, 2), **small).fit(X, Y)),
+    ]
+
+
+def fit_checkpoints():
+    """Return the checkpoints of a fit that was stopped early and of one that was not."""
+    found = []
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "c"
+
+        def keep(_):
+            if path.exists():
+                found.append(path.read_bytes())
+
+        n_threads = torch.get_num_threads()
+        torch.set_num_threads(1)  # as in the worker: a checkpoint belongs to a number of threads
+        try:
+            GraphCNNRegressor(**CHECKPOINTED).fit(X, Y, checkpoint=path, after_epoch=keep)
+        finally:
+            torch.set_num_threads(n_threads)
+        found.append(path.read_bytes())
+    return [found[0], found[3], found[-1]]
+
+
+def selection_checkpoints():
+    """Return a finished file of a selection in several blocks."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "c"
+        graph = walkconv.grid_graph(GRID)
+        walkconv.select_neighbors(graph, checkpoint=path, block_size=20, **SELECTED)
+        return [path.read_bytes()]
+
+
+def tables():
+    """Return tables as CSV."""
+    names = ["height", "width", "sort", "price"]
+    rows = [f"{i / 3:.4f},{i},{'ab'[i % 2]},{i * i}" for i in range(12)]
+    text = "\n".join([",".join(names), *rows]) + "\n"
+    edges = "source,target,weight\nada,bob,1.5\nbob,cyd,-2\ncyd,ada,1\n"
+    return [text.encode(), edges.encode(), text.replace(",", "\t").encode(), b"a\n1\n"]
+
+
+def gzipped():
+    """Return a table as CSV in gzip."""
+    return [gzip.compress(each, mtime=0) for each in tables()]
+
+
+def edge_texts():
+    """Return lists of edges as text."""
+    return [b"# edges\n0 1\n1 2\n2 0\n", b"ada bob 2\nbob cyd 1.5\n", b"1\t2\n2\t3\n"]
+
+
+def matrix_markets():
+    """Return Matrix Market files."""
+    real = "%%MatrixMarket matrix coordinate real general\n4 4 3\n1 2 1.5\n2 3 -2\n3 4 1e3\n"
+    dense = "%%MatrixMarket matrix array real general\n2 2\n1\n2\n3\n4\n"
+    symmetric = "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 2\n"
+    return [real.encode(), dense.encode(), symmetric.encode()]
+
+
+def npz_tables():
+    """Return tables as npz."""
+    return [
+        _npz(X=X, feature_names=np.array(list("abcdef")), y=Y),
+        _npz(np.savez_compressed, X=X.astype(np.float32)),
+    ]
+
+
+def npz_graphs():
+    """Return graphs as npz."""
+    graph = walkconv.grid_graph((3, 3))
+    found = [_npz(indptr=graph.indptr, indices=graph.indices, data=graph.data)]
+    for kind in ("csr", "csc", "coo", "bsr", "dia"):
+        file = io.BytesIO()
+        sp.save_npz(file, sp.csr_matrix(graph).asformat(kind))
+        found.append(file.getvalue())
+    return found
+
+
+def parquets():
+    """Return tables as Parquet."""
+    file = io.BytesIO()
+    columns = {"a": [1.5, 2.5, None], "b": [True, False, None], "sort": ["x", "y", "x"]}
+    pl.DataFrame({**columns, "d": [1, 2, 3]}).write_parquet(file)
+    return [file.getvalue()]
+
+
+def raw_operators():
+    """Return arguments of the operators: shapes, types and values."""
+    return [
+        json.dumps(each).encode()
+        for each in (
+            {"op": "conv", "x": [2, 5, 3], "index": [5, 2], "weight": [2, 3, 4], "bias": [4]},
+            {
+                "op": "conv",
+                "x": [2, 5, 3],
+                "index": [2, 4, 2],
+                "weight": [2, 3, 1],
+                "scale": [2, 4, 2],
+            },
+            {"op": "largest", "x": [2, 5, 3], "start": [0, 2, 5], "member": [4, 1, 0, 2, 3]},
+        )
+    ]
+
+
+def sparse_matrices():
+    """Return the arrays of sparse matrices of every format."""
+    matrix = sp.csr_array(np.array([[0, 1.5, 0, 2], [1, 0, 0, 0], [0, 0, 0, 1], [2, 0, 1, 0]]))
+    found = []
+    for kind in ("csr", "csc", "coo", "bsr"):
+        each = matrix.asformat(kind)
+        parts = {"row": each.row, "col": each.col} if kind == "coo" else {}
+        if kind != "coo":
+            parts = {"indptr": each.indptr, "indices": each.indices}
+        parts = {name: array.tolist() for name, array in parts.items()}
+        parts |= {"format": kind, "shape": [4, 4], "data": each.data.tolist()}
+        found.append(json.dumps(parts).encode())
+    return found
+
+
+BASES = {
+    "model": models,
+    "fit checkpoint": fit_checkpoints,
+    "selection checkpoint": selection_checkpoints,
+    "csv": tables,
+    "csv.gz": gzipped,
+    "txt": edge_texts,
+    "mtx": matrix_markets,
+    "npz table": npz_tables,
+    "npz graph": npz_graphs,
+    "parquet": parquets,
+    "operator": raw_operators,
+    "sparse": sparse_matrices,
+}
+"""What makes the valid files, by the kind of file."""
+
+
+def _saved(model):
+    with tempfile.TemporaryDirectory() as folder:
+        model.save(f"{folder}/m")
+        return Path(f"{folder}/m").read_bytes()
+
+
+def _npz(save=np.savez, **arrays):
+    file = io.BytesIO()
+    save(file, **arrays)
+    return file.getvalue()

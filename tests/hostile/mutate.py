@@ -1,0 +1,352 @@
+"""From a valid file to a hostile one, its digests right again.
+
+Every function takes a `random.Random`, which decides everything, and the bytes of a file.
+"""
+
+import gzip
+import io
+import json
+import struct
+import zipfile
+from hashlib import sha256
+
+import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load, save
+
+from walkconv.persistence import KEY, _digest
+from walkconv.walks.block_file import HEAD
+
+NUMBERS = [0, 1, -1, 2, 3, 7, 255, 2**31 - 1, 2**31, 2**62, 2**63, -(2**63), 10**30, 10**400]
+FLOATS = [0.0, -0.0, 0.5, 1e-300, 1e39, 1e308, float("nan"), float("inf"), -float("inf")]
+TEXTS = ["", "a", "\x00", "\ud800", "é" * 50, "C1-" * 5000 + "C1", "C900000000", "P3-G", "O", "<U9"]
+TEXTS += ["N3", "FC9", "P999999999-G", "auto", "direction", "meta", "os.system", "nan", "x" * 9999]
+TYPES = ["<f4", "<f8", "<i8", "<i4", "|i1", "|b1", "<f2", "|u1"]
+
+
+def mutate(draw, kind, content):
+    """Return a hostile file made from a valid one."""
+    if draw.random() < 0.15:
+        return changed_bytes(draw, content)
+    for _ in range(draw.choice([1, 1, 1, 2, 4])):
+        try:
+            content = MUTATORS[kind](draw, content)
+        except (ValueError, MemoryError, OverflowError):  # too damaged to be changed by its parts
+            content = changed_bytes(draw, content)
+    return content
+
+
+def changed_bytes(draw, content):
+    """Flip, cut, insert, repeat or overwrite some bytes."""
+    content = bytearray(content)
+    for _ in range(draw.choice([1, 1, 2, 8])):
+        place = draw.randrange(len(content) + 1)
+        way = draw.randrange(6)
+        if way == 0:
+            content = content[:place]
+        elif way == 1 and place < len(content):
+            content[place] ^= 1 << draw.randrange(8)
+        elif way == 2:
+            content[place:place] = bytes(
+                draw.randrange(256) for _ in range(draw.choice([1, 4, 99]))
+            )
+        elif way == 3:
+            content[place:place] = content[place : place + draw.choice([1, 8, 400])]
+        elif way == 4:
+            del content[place : place + draw.choice([1, 8, 100])]
+        else:
+            size = draw.choice([1, 2, 4, 8])
+            number = draw.choice(NUMBERS) % 256**size
+            content[place : place + size] = number.to_bytes(size, "little")
+    return bytes(content)
+
+
+def odd_value(draw, depth=0):
+    """Return any value that JSON can hold."""
+    way = draw.randrange(9)
+    if way < 3:
+        return draw.choice(NUMBERS)
+    if way == 3:
+        return draw.choice(FLOATS)
+    if way == 4:
+        return draw.choice(TEXTS)
+    if way == 5:
+        return draw.choice([None, True, False])
+    if depth > 2 or way == 6:
+        return draw.choice([[], {}])
+    if way == 7:
+        return [odd_value(draw, depth + 1) for _ in range(draw.choice([1, 2, 6]))]
+    return {draw.choice(TEXTS): odd_value(draw, depth + 1)}
+
+
+def changed_json(draw, value):
+    """Return a JSON value with one part at any depth changed, dropped or doubled."""
+    if isinstance(value, dict) and value and draw.random() < 0.9:
+        name = draw.choice(sorted(value))
+        way = draw.random()
+        if way < 0.1:
+            return {k: v for k, v in value.items() if k != name}
+        if way < 0.15:
+            return {**value, draw.choice(TEXTS): value[name]}
+        return {**value, name: changed_json(draw, value[name])}
+    if isinstance(value, list) and value and draw.random() < 0.8:
+        place = draw.randrange(len(value))
+        way = draw.random()
+        if way < 0.15:
+            return value[:place] + value[place + 1 :]
+        if way < 0.3:
+            return value[: place + 1] + value[place:]
+        return [*value[:place], changed_json(draw, value[place]), *value[place + 1 :]]
+    if isinstance(value, int) and not isinstance(value, bool) and draw.random() < 0.5:
+        return value + draw.choice([-1, 1, 2, 100])
+    if isinstance(value, str) and value and draw.random() < 0.3:
+        place = draw.randrange(len(value))
+        return value[:place] + draw.choice(["", "-", "X", "9", "P2", "\n"]) + value[place + 1 :]
+    return odd_value(draw)
+
+
+def changed_array(draw, array):
+    """Return an array of other values, another type or another shape."""
+    array = np.array(array)
+    way = draw.randrange(8)
+    if way == 0:
+        with np.errstate(all="ignore"):
+            return array.astype(draw.choice(TYPES)) if array.dtype.kind in "biuf" else array
+    if way == 1:
+        return array[..., :-1] if array.ndim and array.size else array[None]
+    if way == 2:
+        return array[:-1] if array.ndim and array.size else array[None]
+    if way == 3:
+        return draw.choice(
+            [array.T, array[None], array.reshape(-1), array[:0] if array.ndim else array]
+        )
+    if way == 4:
+        return np.concatenate([array, array]) if array.ndim else array[None]
+    if not array.size or array.dtype.kind not in "iuf":
+        return array
+    flat = array.reshape(-1)
+    for _ in range(draw.choice([1, 3, flat.size])):
+        pool = FLOATS if array.dtype.kind == "f" else NUMBERS
+        number = draw.choice(pool)
+        if array.dtype.kind != "f":
+            number = (number + 2**63) % 2**64 - 2**63
+        with np.errstate(all="ignore"):
+            flat[draw.randrange(flat.size)] = np.array(number).astype(array.dtype)
+    return flat.reshape(array.shape)
+
+
+def changed_arrays(draw, arrays):
+    """Return named arrays with one changed, dropped or renamed."""
+    name = draw.choice(sorted(arrays)) if arrays else "a"
+    way = draw.random()
+    if way < 0.15 or not arrays:
+        return {k: v for k, v in arrays.items() if k != name}
+    if way < 0.25:
+        other = draw.choice(sorted(arrays))
+        return {**arrays, name: arrays[other]}
+    if way < 0.3:
+        return {**arrays, f"{name}{draw.choice(['.x', '0', '.-1'])}": arrays[name]}
+    return {**arrays, name: changed_array(draw, arrays[name])}
+
+
+def safetensors_file(draw, content):
+    """Change the header, the settings or an array, and sign the file again."""
+    try:
+        arrays = load(content)
+        length = struct.unpack("<Q", content[:8])[0]
+        header = json.loads(json.loads(content[8 : 8 + length])["__metadata__"][KEY])
+        settings = json.loads(header["settings"])
+    except (SafetensorError, ValueError, LookupError, TypeError, RecursionError, struct.error):
+        return changed_bytes(draw, content)
+    way = draw.random()
+    if way < 0.5:
+        settings = changed_json(draw, settings)
+    elif way < 0.95:
+        arrays = changed_arrays(draw, arrays)
+    else:
+        header = changed_json(draw, header)
+    if isinstance(header, dict) and way < 0.95:
+        header["settings"] = json.dumps(settings)
+        if draw.random() < 0.01:
+            header["settings"] = draw.choice(["[" * 10**5, "[" + "[]," * 10**5 + "1]", "", "{"])
+        header["digest"] = _digest(arrays, header["settings"])
+    return save({k: np.ascontiguousarray(v) for k, v in arrays.items()}, {KEY: json.dumps(header)})
+
+
+def selection_file(draw, content):
+    """Change the first line or a block, and sign the blocks again."""
+    line, _, rest = content.partition(b"\n")
+    blocks = []
+    while len(rest) > HEAD.size:
+        n_rows = HEAD.unpack(rest[: HEAD.size])[0]
+        size = 8 * n_rows * 11
+        if size > len(rest):
+            break
+        blocks.append((n_rows, rest[HEAD.size : HEAD.size + size]))
+        rest = rest[HEAD.size + size :]
+    if draw.random() < 0.2 or not blocks:
+        try:
+            line = json.dumps(changed_json(draw, json.loads(line))).encode()
+        except (ValueError, RecursionError):
+            return changed_bytes(draw, content)
+    else:
+        place = draw.randrange(len(blocks))
+        n_rows, block = blocks[place]
+        if draw.random() < 0.2:
+            n_rows = draw.choice([0, 1, n_rows + 1, 2**40, 2**61, 2**64 - 1])
+        else:
+            kind = draw.choice(["<i8", "<f8"])
+            with np.errstate(all="ignore"):
+                block = changed_array(draw, np.frombuffer(block, kind)).astype(kind).tobytes()
+        blocks[place] = n_rows, block
+        if draw.random() < 0.2:
+            draw.shuffle(blocks)
+    key = sha256(line + b"\n").digest()
+    signed = [HEAD.pack(n, sha256(key + block).digest()) + block for n, block in blocks]
+    return line + b"\n" + b"".join(signed)
+
+
+CELLS = ["", "NA", "nan", "inf", "1e999", "-0", "0x1F", "1_000", "1,5", '"', '"a\nb"', "é", "\x00"]
+CELLS += [
+    "true",
+    "2024-01-01",
+    "1" * 400,
+    "-1",
+    " 7 ",
+    "9223372036854775808",
+    "source",
+    "a",
+    "=1+1",
+]
+
+
+def text_table(draw, content):
+    """Change a cell, a name, a line, the separators, the ends of lines or the encoding."""
+    text = content.decode("utf-8", "replace")
+    lines = text.split("\n")
+    way = draw.randrange(9)
+    place = draw.randrange(len(lines))
+    separator = "\t" if "\t" in text else " " if "," not in text else ","
+    cells = lines[place].split(separator)
+    if way < 3:
+        cells[draw.randrange(len(cells))] = draw.choice(CELLS)
+        lines[place] = separator.join(cells)
+    elif way == 3:
+        lines[0] = separator.join([draw.choice([*cells, *CELLS])] * max(1, len(cells)))
+    elif way == 4:
+        lines[place : place + 1] = [lines[place]] * draw.choice([0, 2, 50])
+    elif way == 5:
+        text = draw.choice(["\r", "\r\n", ";", "\n\n"]).join(lines)
+        return text.encode()
+    elif way == 6:
+        encoding = draw.choice(["utf-16", "latin-1", "utf-8-sig", "utf-32"])
+        return text.encode(encoding, "replace")
+    elif way == 7:
+        lines[place] += separator + draw.choice(CELLS)
+    else:
+        return changed_bytes(draw, content)
+    return "\n".join(lines).encode("utf-8", "replace")
+
+
+def gzip_table(draw, content):
+    """Change what is in a gzip, add to it or make it unpack to much more."""
+    try:
+        text = gzip.decompress(content)
+    except (OSError, EOFError, ValueError, struct.error):
+        return changed_bytes(draw, content)
+    except Exception:
+        return changed_bytes(draw, content)
+    if draw.random() < 0.001:
+        text = b"a,b\n" + b"1,2\n" * 2**25
+    return gzip.compress(text_table(draw, text), mtime=0, compresslevel=1)
+
+
+def matrix_market(draw, content):
+    """Change the banner, the sizes or an entry."""
+    lines = content.decode("utf-8", "replace").split("\n")
+    place = (
+        draw.randrange(min(3, len(lines))) if draw.random() < 0.6 else draw.randrange(len(lines))
+    )
+    words = lines[place].split(" ")
+    spoiled = [str(n) for n in NUMBERS] + [str(f) for f in FLOATS] + CELLS
+    spoiled += ["complex", "hermitian", "skew-symmetric", "integer", "array", "pattern", "vector"]
+    words[draw.randrange(len(words))] = draw.choice(spoiled)
+    lines[place] = " ".join(words)
+    return "\n".join(lines).encode("utf-8", "replace")
+
+
+def npz_file(draw, content):
+    """Change an array or the header of one, and make the zip again."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as file:
+            members = {name: file.read(name) for name in file.namelist()}
+    except Exception:
+        return changed_bytes(draw, content)
+    if not members:
+        return changed_bytes(draw, content)
+    name = draw.choice(sorted(members))
+    way = draw.random()
+    try:
+        with np.errstate(all="ignore"):
+            array = np.load(io.BytesIO(members[name]), allow_pickle=False)
+    except Exception:
+        array, way = None, 0.6
+    if way < 0.5:
+        file = io.BytesIO()
+        if array.dtype.kind in "SU":
+            texts = [b"csr", b"csc", b"bsr", b"coo", b"dia", b"lil", "csr", b"", b"\xff", "X" * 99]
+            array = np.array(draw.choice(texts))
+        else:
+            array = changed_array(draw, array)
+        np.save(file, array)
+        members[name] = file.getvalue()
+    elif way < 0.75:
+        members[name] = changed_bytes(draw, members[name][:128]) + members[name][128:]
+        if draw.random() < 0.5:
+            shape = tuple(draw.choice(NUMBERS[:13]) for _ in range(draw.choice([0, 1, 2, 3])))
+            header = (
+                f"{{'descr': '{draw.choice(TYPES)}', 'fortran_order': False, 'shape': {shape}}}"
+            )
+            header = header.ljust(117) + "\n"
+            text = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode()
+            members[name] = text + members[name][128:]
+    elif way < 0.85:
+        members.pop(name)
+    elif way < 0.95:
+        members[draw.choice(["X.npy", "data.npy", "indptr.npy", "y.npy", "a"])] = members[name]
+    else:
+        members[name] = members[name][:80]
+    file = io.BytesIO()
+    compression = draw.choice([zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+    with zipfile.ZipFile(file, "w", compression) as target:
+        for each, part in members.items():
+            target.writestr(each, part)
+        if draw.random() < 0.0005:
+            header = b"\x93NUMPY\x01\x00" + struct.pack("<H", 118)
+            head = "{'descr': '<f8', 'fortran_order': False, 'shape': (33554432, 1)}"
+            target.writestr("X.npy", header + (head.ljust(117) + "\n").encode() + bytes(2**28))
+    return file.getvalue()
+
+
+def json_file(draw, content):
+    """Change one part of a JSON value."""
+    try:
+        return json.dumps(changed_json(draw, json.loads(content))).encode()
+    except (ValueError, RecursionError):
+        return changed_bytes(draw, content)
+
+
+MUTATORS = {
+    "model": safetensors_file,
+    "fit checkpoint": safetensors_file,
+    "selection checkpoint": selection_file,
+    "csv": text_table,
+    "csv.gz": gzip_table,
+    "txt": text_table,
+    "mtx": matrix_market,
+    "npz table": npz_file,
+    "npz graph": npz_file,
+    "parquet": changed_bytes,
+    "operator": json_file,
+    "sparse": json_file,
+}

@@ -1,0 +1,239 @@
+"""What is done with a hostile file. A target returns, or raises one of the errors that are clear.
+
+It checks what it can of the answer, and raises `WrongAnswerError` where it is wrong.
+"""
+
+import json
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+
+import walkconv
+from tests.hostile.bases import CHECKPOINTED, GRID, SELECTED, X, Y
+from walkconv import GraphCNNRegressor, GraphSample, ModelFileError, io
+from walkconv.conv.definition import define_graph_conv
+
+
+class WrongAnswerError(Exception):
+    """An answer that cannot be right."""
+
+
+def load_and_predict(path):
+    """Load a model and let it predict."""
+    model = walkconv.load(path)
+    if model.encoding_ is None:
+        shape = model.scaling_.mean.shape
+        rows = np.zeros((3, *shape)) if shape[1] > 1 else np.zeros((3, shape[0]))
+    else:
+        known = model.encoding_
+        x = None if known.uses_degree or not len(known.mean) else np.zeros((5, len(known.mean)))
+        tags = np.zeros(5, dtype=int) if len(known.tags) else None
+        rows = [GraphSample(walkconv.grid_graph((5,)), x=x, tags=tags)] * 3
+    names = getattr(model, "feature_names_in_", None)
+    if names is not None and not all(names):
+        return
+    with np.errstate(all="ignore"):
+        try:
+            found = model.predict(rows)
+        except ValueError as error:
+            if "readout" not in str(error) and "pool" not in str(error):
+                raise
+            return
+    if len(found) != 3:
+        raise WrongAnswerError(f"{len(found)} predictions for 3 rows")
+
+
+def continue_fit(path):
+    """Continue a fit from its checkpoint."""
+    model = GraphCNNRegressor(**CHECKPOINTED).fit(X, Y, checkpoint=path)
+    if len(model.modules_) != 2 or not np.isfinite(model.predict(X)).all():
+        raise WrongAnswerError("the members or the predictions")
+
+
+def continue_selection(path):
+    """Continue a selection from its checkpoint, in order of visits."""
+    found = walkconv.select_neighbors(walkconv.grid_graph(GRID), checkpoint=path, **SELECTED)
+    n_nodes = found.n_nodes
+    is_inside = (found.index >= -1).all() and (found.index < n_nodes).all()
+    if not is_inside or not np.isfinite(found.visits).all():
+        raise WrongAnswerError("neighbours that are no nodes, or visits that are no numbers")
+
+
+def read_table(path):
+    """Read a table and take its features and its target."""
+    table = io.read_table(path)
+    features = io.take_features(table, drop=[n for n in ("sort",) if n in table.columns])
+    if features.height != table.height:
+        raise WrongAnswerError("rows were lost")
+    io.take_target(table, table.columns[-1])
+
+
+def read_graph(path):
+    """Read a graph, or a table, and find neighbours."""
+    held = io.read_graph_or_table(path)
+    if not isinstance(held, io.NamedGraph):
+        return
+    n_nodes = held.graph.shape[0]
+    if len(held.names) != n_nodes:
+        raise WrongAnswerError("names without nodes")
+    if n_nodes <= 5000:
+        found = walkconv.select_neighbors(held.graph, n_neighbors=min(3, n_nodes))
+        _check_neighbors(held.graph.astype(float).toarray() if n_nodes < 50 else None, found)
+
+
+def use_operator(path):
+    """Call an operator with the arguments that a file lists, and compare with the definition."""
+    given = _listed(path)
+    if given.get("op") == "conv":
+        tensors = {name: _tensor(given, name) for name in ("x", "index", "weight", "bias", "scale")}
+        if any(tensors[name] is None for name in ("x", "index", "weight")):
+            raise MalformedCaseError
+        found = torch.ops.walkconv.graph_conv(*tensors.values())
+        expected = define_graph_conv(*tensors.values())
+        wanted = (found.numel() > 0, True, True)
+        scale = tensors["scale"]
+        x, index, weight = (tensors[name] for name in ("x", "index", "weight"))
+        torch.ops.walkconv.graph_conv_backward(found, x, index, weight, scale, *wanted)
+        if found.shape != expected.shape or not torch.allclose(
+            found, expected, rtol=1e-3, atol=1e-4, equal_nan=True
+        ):
+            raise WrongAnswerError("the convolution")
+        return
+    x = _tensor(given, "x")
+    try:
+        start, member = (torch.tensor(given[name]) for name in ("start", "member"))
+        n_turns = int(given.get("n_turns", start.diff().max()))
+    except (TypeError, ValueError, RuntimeError, OverflowError, KeyError, IndexError):
+        raise MalformedCaseError from None
+    if x is None or not 0 <= n_turns < 2**31:
+        raise MalformedCaseError
+    found, winner = torch.ops.walkconv.largest(x, start, member, n_turns)
+    torch.ops.walkconv.largest_backward(found, winner, start, member)
+    for g in range(len(start) - 1):
+        expected = x[..., member[start[g] : start[g + 1]], :].amax(-2)
+        if not torch.equal(found[..., g, :], expected):
+            raise WrongAnswerError("the largest of a group")
+
+
+def use_sparse(path):
+    """Take a sparse matrix as a graph and as a table."""
+    given = _listed(path)
+    matrix = _sparse(given)
+    graph = walkconv.as_graph(matrix)
+    expected = np.zeros(matrix.shape)
+    for i, j, value in _entries(given):
+        expected[int(i), int(j)] += value
+    if not np.allclose(graph.toarray(), expected):
+        raise WrongAnswerError("the graph")
+    found = walkconv.select_neighbors(graph, n_neighbors=min(2, len(expected)))
+    _check_neighbors(expected, found)
+    walkconv.correlation_graph(matrix)
+
+
+TARGETS = {
+    "model": (load_and_predict, (ModelFileError,)),
+    "fit checkpoint": (continue_fit, (ModelFileError, ValueError)),
+    "selection checkpoint": (continue_selection, (ValueError,)),
+    "csv": (read_table, (ValueError, io.ColumnError)),
+    "csv.gz": (read_table, (ValueError, io.ColumnError)),
+    "txt": (read_graph, (ValueError, io.ColumnError)),
+    "mtx": (read_graph, (ValueError, TypeError)),
+    "npz table": (read_table, (ValueError, io.ColumnError)),
+    "npz graph": (read_graph, (ValueError, TypeError, io.ColumnError)),
+    "parquet": (read_table, (ValueError, io.ColumnError)),
+    "operator": (use_operator, (ValueError, TypeError, IndexError)),
+    "sparse": (use_sparse, (ValueError, TypeError)),
+}
+"""What is done with a kind of file, and the clear errors, of exactly these classes."""
+
+
+class MalformedCaseError(Exception):
+    """A case that torch or scipy refuses to make; it never reaches the library."""
+
+
+def _listed(path):
+    """Return the record that a file lists in JSON."""
+    try:
+        given = json.loads(path.read_text())
+    except (ValueError, RecursionError):
+        raise MalformedCaseError from None
+    if not isinstance(given, dict):
+        raise MalformedCaseError
+    return given
+
+
+def _tensor(given, name):
+    shape = given.get(name)
+    if shape is None:
+        return None
+    dtype = {"index": torch.int64}.get(name, torch.float32)
+    try:
+        if np.prod([float(n) for n in shape]) > 1e6:
+            raise MalformedCaseError
+        dtype = getattr(torch, given.get(f"{name} type", ""), dtype)
+        draw = torch.Generator().manual_seed(0)
+        if name == "index":
+            highest = given.get("highest", 5)
+            return torch.randint(-1, highest, shape, generator=draw).to(dtype)
+        return torch.randn(shape, generator=draw).to(dtype)
+    except (TypeError, ValueError, RuntimeError, OverflowError, AttributeError):
+        raise MalformedCaseError from None
+
+
+def _sparse(given):
+    """Return the matrix that a file lists, without scipy's own checks."""
+    try:
+        shape = tuple(given["shape"])
+        if len(shape) != 2 or not all(0 <= n < 1000 for n in shape):
+            raise MalformedCaseError
+        kind = given["format"]
+        matrix = sp.coo_array(shape).asformat(kind)
+        matrix.data = np.array(given["data"], dtype=float)
+        if kind == "coo":
+            matrix.coords = tuple(_indices(given[name]) for name in ("row", "col"))
+        else:
+            matrix.indptr, matrix.indices = _indices(given["indptr"]), _indices(given["indices"])
+        if kind == "bsr" and matrix.data.ndim != 3:
+            raise MalformedCaseError
+    except (TypeError, ValueError, KeyError, OverflowError, AttributeError):
+        raise MalformedCaseError from None
+    return matrix
+
+
+def _indices(values):
+    array = np.array(values)
+    return array.astype(np.int64) if array.size == 0 else array
+
+
+def _entries(given):
+    """Yield the entries (row, column, value) of a listed matrix, by its meaning."""
+    data, kind = given["data"], given["format"]
+    if kind == "coo":
+        yield from zip(given["row"], given["col"], data, strict=True)
+        return
+    indptr, indices = given["indptr"], given["indices"]
+    for major in range(len(indptr) - 1):
+        for k in range(indptr[major], indptr[major + 1]):
+            block = np.atleast_2d(data[k])
+            height, width = block.shape
+            for (a, b), value in np.ndenumerate(block):
+                place = major * height + a, indices[k] * width + b
+                yield (*(place if kind != "csc" else place[::-1]), value)
+
+
+def _check_neighbors(weight, found):
+    """Compare the neighbours after one step with a dense product, where it is small."""
+    if not ((found.index >= -1).all() and (found.index < found.n_nodes).all()):
+        raise WrongAnswerError("neighbours that are no nodes")
+    if weight is None:
+        return
+    strength = np.abs(weight)
+    total = strength.sum(axis=1, keepdims=True)
+    with np.errstate(all="ignore"):
+        step = np.where(total > 0, strength / total, 0.0)
+    step[np.arange(len(step))[total[:, 0] == 0], np.flatnonzero(total[:, 0] == 0)] = 1.0
+    visits = np.eye(len(step)) + step
+    expected = -np.sort(-visits, axis=1)[:, : found.n_neighbors]
+    if not np.allclose(np.where(found.index >= 0, found.visits, 0), expected, atol=1e-6):
+        raise WrongAnswerError("the visits")
