@@ -14,11 +14,12 @@ from sklearn.linear_model import LinearRegression, RidgeCV
 from sklearn.model_selection import TimeSeriesSplit
 
 from experiments.data import Data
+from experiments.estimators import KINDS, make_estimator, translated
 from experiments.fitted import Fitted, Run
 from experiments.forecasts import fit_daily, fit_last_value
 from experiments.image import WindowConv
 from experiments.preparation import STEPS
-from walkconv import GraphCNNClassifier, GraphCNNRegressor
+from walkconv.networks import NetworkPlan
 
 
 def prepare(data: Data, settings: dict[str, Any]) -> tuple[Data, dict[str, Any]]:
@@ -50,11 +51,10 @@ def fit_network(
         rest["graph"] = data.graph
     if rest.get("positions") == "grid":
         rest["positions"] = data.places()
-    model = _network_kind(convolution, data.task)(
-        **rest, random_state=run.seed, checkpoint=run.checkpoint, device="cpu"
-    )
+    kind = _network_kind(convolution, data.task)
+    model = make_estimator(kind, rest, random_state=run.seed, device="cpu")
     watch = _Watch(data, run)
-    model.fit(data.X_train, data.y_train, after_epoch=watch.look)
+    model.fit(data.X_train, data.y_train, checkpoint=run.checkpoint, after_epoch=watch.look)
     return Fitted(model.predict, model.n_parameters_, model.history_)
 
 
@@ -69,19 +69,21 @@ def fit_moved(data: Data, settings: dict[str, Any], run: Run) -> Fitted:
     kind = _network_kind(None, data.task)
     common = {"random_state": run.seed, "device": "cpu"}
     if filters == "random":
-        model = _with_random_filters(kind)(**rest, **common).fit(data.X_train, data.y_train)
+        model = make_estimator(_with_random_filters(kind), rest, **common)
+        model.fit(data.X_train, data.y_train)
     else:
         assert data.source is not None
-        learned = kind(**rest | at_source, **common).fit(data.source.X_train, data.source.y_train)
-        model = learned.set_params(**rest).transfer(data.X_train, data.y_train, filters=filters)
+        learned = make_estimator(kind, rest | at_source, **common)
+        learned.fit(data.source.X_train, data.source.y_train).set_params(**translated(rest))
+        model = learned.transfer(data.X_train, data.y_train, filters=filters)
     return Fitted(model.predict, model.n_parameters_, model.history_)
 
 
 def _with_random_filters(kind: Any) -> Any:
     class RandomFilters(kind):
-        def make_network(self, n_nodes: int, n_channels: int, n_outputs: int) -> Any:
+        def make_network(self, plan: NetworkPlan) -> Any:
             """Return a network of which only the layers after the convolutions learn."""
-            network = super().make_network(n_nodes, n_channels, n_outputs)
+            network = super().make_network(plan)
             network.nodewise.requires_grad_(False)
             return network
 
@@ -105,7 +107,7 @@ class _Watch:
 
 def _network_kind(convolution: str | None, task: str) -> Any:
     if convolution is None:
-        return GraphCNNClassifier if task == "classification" else GraphCNNRegressor
+        return KINDS[task]
     from experiments.baselines import BASELINES, estimators_with
 
     return (BASELINES | {"image": estimators_with(WindowConv)})[convolution][task]

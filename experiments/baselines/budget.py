@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from walkconv.models import (
+from walkconv.networks import (
     Convolution,
     FullyConnected,
     format_architecture,

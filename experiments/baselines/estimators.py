@@ -4,10 +4,8 @@ from typing import Any
 
 from torch import nn
 
-from walkconv import GraphCNNClassifier, GraphCNNRegressor
-from walkconv.models import Level, Network, parse_architecture
-
-KINDS = {"classification": GraphCNNClassifier, "regression": GraphCNNRegressor}
+from experiments.estimators import KINDS
+from walkconv.networks import Level, Network, NetworkPlan
 
 
 def estimators_with(convolution: Any) -> dict[str, type]:
@@ -23,23 +21,13 @@ def estimators_with(convolution: Any) -> dict[str, type]:
     class BaselineNetwork(Network):
         """Our network with another convolution in it."""
 
-        def make_convolution(self, c_in: int, c_out: int, level: Level) -> nn.Module:
+        def make_convolution(self, c_in: int, c_out: int, level: Level | None) -> nn.Module:
+            assert level is not None
             return convolution(c_in, c_out, level.graph, level.neighbors)
 
-    def make_network(self: Any, n_nodes: int, n_channels: int, n_outputs: int) -> nn.Module:
+    def make_network(self: Any, plan: NetworkPlan) -> nn.Module:
         """Return a new network, untrained."""
-        return BaselineNetwork(
-            parse_architecture(self.architecture),
-            self.levels_,
-            n_nodes=n_nodes,
-            n_channels=n_channels,
-            n_outputs=n_outputs,
-            pooling=self.pooling,
-            normalization=self.normalization,
-            dropout=self.dropout,
-            conv_dropout=self.conv_dropout,
-            conv_dropped=self.conv_dropped,
-        )
+        return BaselineNetwork(plan)
 
     body = {"make_network": make_network, "__doc__": convolution.__doc__}
     return {

@@ -7,7 +7,7 @@ import torch
 from sklearn.base import clone
 
 from walkconv import GraphConv, grid_graph, select_neighbors
-from walkconv.models import Network, build_levels, parse_architecture
+from walkconv.networks import Network, NetworkPlan, build_levels, parse_architecture
 
 pytest.importorskip("torch_geometric")
 
@@ -233,7 +233,7 @@ def test_a_budget_is_met_by_the_number_of_filters():
     sizes = {"n_nodes": 717, "n_neighbors": 6, "n_outputs": 10}
     layers = parse_architecture("C20")
     levels = build_levels(grid_graph((717,)), layers, n_neighbors=6, n_steps=3)
-    ours = Network(layers, levels, n_nodes=717, n_outputs=10)
+    ours = Network(NetworkPlan(layers=layers, levels=levels, n_nodes=717, n_outputs=10))
     budget = sum(parameter.numel() for parameter in ours.parameters())
     assert budget == 143_550
     for name in ("spectral", "chebnet", "gcn", "dcnn"):
@@ -273,7 +273,7 @@ def test_convolutions_after_a_pooling_stand_on_the_coarser_graph(name, rng):
     assert type(first) is type(second) is CONVOLUTIONS[name]
     n_nodes, n_fewer, n_fewest = (level.n_nodes for level in model.levels_)
     assert n_nodes == 12 > n_fewer > n_fewest
-    assert model.module_.dense[1].in_features == 4 * n_fewest
+    assert model.module_.dense[0].in_features == 4 * n_fewest
     shape = second(torch.zeros(5, n_fewer, 2)).shape
     assert shape == (5, n_fewer, 4)
     for layer, size, c_in in ((first, n_nodes, 1), (second, n_fewer, 2)):

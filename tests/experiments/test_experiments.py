@@ -18,6 +18,7 @@ KEPT = sorted(records.RESULTS.rglob("*.json"))
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:order='direction' uses a poor layout")  # of a few noisy rows
 @pytest.mark.parametrize("table", run.TABLES)
 def test_every_row_runs_small(table, capsys):
     pytest.importorskip("torch_geometric")  # and its own warnings are passed over here
