@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import walkconv
-from walkconv.training import members
+from walkconv.training import loop
 
 ROOT = Path(__file__).parents[1]
 SECTIONS = re.split(r"^## ", (ROOT / "docs" / "reference.md").read_text(), flags=re.MULTILINE)[1:]
@@ -34,7 +34,7 @@ def test_what_load_raises_and_fit_warns_of_can_be_caught_by_public_names(tmp_pat
     (tmp_path / "model.safetensors").write_text("no model")
     with pytest.raises(walkconv.ModelFileError, match=r"model\.safetensors"):
         walkconv.load(tmp_path / "model.safetensors")
-    assert walkconv.InterruptedFitWarning is members.InterruptedFitWarning
+    assert walkconv.InterruptedFitWarning is loop.InterruptedFitWarning
 
 
 def test_an_unknown_name_is_an_attribute_error():

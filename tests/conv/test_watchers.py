@@ -13,7 +13,7 @@ from torch.autograd.forward_ad import dual_level, make_dual, unpack_dual
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from walkconv import graph_conv
-from walkconv.conv import functional, plain, torch_op
+from walkconv.conv import functional, torch_op
 
 
 class Watch(TorchDispatchMode):
@@ -126,10 +126,10 @@ def without_private_names(monkeypatch):
     with monkeypatch.context() as changed:  # torch itself needs them
         changed.delattr(torch._C, "_dispatch_tls_local_include_set")
         changed.delattr(torch._C, "_are_functorch_transforms_active")
-        assert plain.may_be_transformed()
-        look = plain._private_look()
+        assert torch_op.may_be_transformed()
+        look = torch_op._private_look()
     assert look is None
-    monkeypatch.setattr(plain, "_look", look)
+    monkeypatch.setattr(torch_op, "_look", look)
     monkeypatch.setattr(torch_op, "may_be_transformed", lambda: True)
     monkeypatch.setattr(functional, "forward_ad", SimpleNamespace(unpack_dual=unpack_dual))
 
@@ -160,7 +160,7 @@ def test_without_private_names_the_values_and_derivatives_are_the_same(problem, 
 
 
 def test_a_plain_call_is_known_by_the_names_of_this_torch():
-    assert plain.is_plain(torch.ones(2), None)
+    assert torch_op.is_plain(torch.ones(2), None)
 
 
 def test_an_exported_program_loads_once_walkconv_is_imported(problem, tmp_path):

@@ -11,7 +11,7 @@ import torch
 from sklearn.base import clone
 
 import walkconv
-from walkconv.training.turns import TURN
+from walkconv.training.loop import TURN
 
 
 def weights(model):
@@ -44,18 +44,18 @@ def test_a_file_is_read_while_another_thread_trains(regressor, table, values, tm
 def test_a_forked_process_does_not_wait_for_a_training_it_does_not_have():
     program = """
 import os, threading
-from walkconv.training import turns
+from walkconv.training import loop
 held = threading.Event()
 done = threading.Event()
 def hold():
-    with turns.TURN:
+    with loop.TURN:
         held.set()
         done.wait()
 threading.Thread(target=hold, daemon=True).start()
 held.wait()
 child = os.fork()
 if child == 0:
-    os._exit(0 if turns.TURN.acquire(timeout=5) else 1)
+    os._exit(0 if loop.TURN.acquire(timeout=5) else 1)
 status = os.waitpid(child, 0)[1]
 done.set()
 raise SystemExit(os.waitstatus_to_exitcode(status))

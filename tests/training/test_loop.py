@@ -11,10 +11,18 @@ import torch
 from torch import nn
 from tqdm import tqdm
 
-from walkconv.training.loop import Training, TrainingSettings, _batches, _fitting_size
-from walkconv.training.members import InterruptedFitWarning, train_members
-from walkconv.training.solvers import SCHEDULES, SOLVERS, one_cycle
-from walkconv.training.turns import seeded
+from walkconv.training.loop import (
+    SCHEDULES,
+    SOLVERS,
+    InterruptedFitWarning,
+    Training,
+    TrainingSettings,
+    _batches,
+    _fitting_size,
+    one_cycle,
+    seeded,
+    train_members,
+)
 
 CPU = torch.device("cpu")
 SETTINGS = {
@@ -304,7 +312,7 @@ def bars(monkeypatch):
         made.append(tqdm(*args, **kwargs))
         return made[-1]
 
-    monkeypatch.setattr("walkconv.training.members.tqdm", watched)
+    monkeypatch.setattr("walkconv.training.loop.tqdm", watched)
     return made
 
 

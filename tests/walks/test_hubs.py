@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from walkconv import select_neighbors
 from walkconv.walks import sparse
-from walkconv.walks.hubs import find_hubs, set_apart
 from walkconv.walks.plan import Plan
-from walkconv.walks.ties import tie_rule
+from walkconv.walks.select import tie_rule
 from walkconv.walks.transition import steps_along
 
 
@@ -25,7 +24,7 @@ def walk(
     steps = replace(steps, indices=steps.indices.astype(places), indptr=steps.indptr.astype(places))
     rule = tie_rule(ties, 0, steps.n_nodes)
     plan = Plan(n_neighbors, n_steps, rule, block_size=None, n_threads=n_threads)
-    return sparse.walk(steps, set_apart(steps, is_hub, is_busy, n_sharers=1), plan)
+    return sparse.walk(steps, sparse.set_apart(steps, is_hub, is_busy, n_sharers=1), plan)
 
 
 def define(graph, **settings):
@@ -95,7 +94,7 @@ def crowd(rng, n_nodes=4500):
 @pytest.mark.parametrize("n_steps", [2, 3, 4])
 def test_hubs_are_found_where_they_save_work_and_the_neighbors_stay(rng, n_steps):
     graph = crowd(rng)
-    hubs = find_hubs(steps_along(graph), n_steps)
+    hubs = sparse.find_hubs(steps_along(graph), n_steps)
     np.testing.assert_array_equal(np.flatnonzero(hubs.is_hub), np.arange(6))
     found = select_neighbors(graph, n_neighbors=10, n_steps=n_steps, method="sparse", n_threads=2)
     expected = select_neighbors(graph, n_neighbors=10, n_steps=n_steps, method="blocked")
@@ -106,7 +105,7 @@ def test_hubs_are_found_where_they_save_work_and_the_neighbors_stay(rng, n_steps
 def test_rows_with_the_same_hubs_follow_each_other(rng):
     steps = steps_along(crowd(rng, 300))
     is_hub = np.arange(300) < 6
-    rows = set_apart(steps, is_hub, is_hub, n_sharers=1).rows
+    rows = sparse.set_apart(steps, is_hub, is_hub, n_sharers=1).rows
     np.testing.assert_array_equal(np.sort(rows), np.arange(300))
     met = [tuple(np.flatnonzero(row)) for row in (steps.matrix.toarray()[rows][:, :6] > 0)]
     changes = sum(a != b for a, b in pairwise(met))
@@ -115,7 +114,7 @@ def test_rows_with_the_same_hubs_follow_each_other(rng):
 
 def test_a_graph_without_hubs_has_none(rng):
     graph = sp.random_array((2000, 2000), density=0.005, rng=rng)
-    hubs = find_hubs(steps_along(sp.csr_array(graph)), 3)
+    hubs = sparse.find_hubs(steps_along(sp.csr_array(graph)), 3)
     assert not hubs.is_hub.any()
     assert not hubs.is_busy.any()
     np.testing.assert_array_equal(hubs.rows, np.arange(2000))

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from walkconv import _native, select_neighbors
-from walkconv.walks import hubs, sparse
+from walkconv.walks import sparse
 from walkconv.walks.plan import Plan
-from walkconv.walks.ties import tie_rule
+from walkconv.walks.select import tie_rule
 from walkconv.walks.transition import steps_along
 
 pytestmark = pytest.mark.skipif(_native.library() is None, reason="the library was not built")
@@ -39,7 +39,7 @@ def numbers_met(graph, rows, n_steps):
     steps = steps_along(sp.csr_array(graph, dtype=float))
     nobody = np.zeros(steps.n_nodes, dtype=bool)
     plan = Plan(1, n_steps, tie_rule("index", 0, steps.n_nodes), block_size=None, n_threads=1)
-    walk = sparse.Walk(steps, hubs.set_apart(steps, nobody, nobody), plan)
+    walk = sparse.Walk(steps, sparse.set_apart(steps, nobody, nobody), plan)
     return walk.numbers_met(np.array(rows)).tolist()
 
 
@@ -112,4 +112,4 @@ def test_nodes_that_want_the_last_slot_go_on_at_the_first():
 
 def test_busy_nodes_are_never_left_in_a_table():
     # Tallies leave them last: the sums would be rounded in another order.
-    assert MOST_EDGES < hubs.BUSY
+    assert MOST_EDGES < sparse.BUSY

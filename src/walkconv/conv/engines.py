@@ -9,7 +9,6 @@ from importlib.metadata import version
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from walkconv import _native
 from walkconv.conv import native, tiled
@@ -66,13 +65,6 @@ def choose() -> Choice:
         stacklevel=2,
     )
     return Choice("torch", tiled, reason)
-
-
-def engine_for(x: Tensor) -> Any:
-    """Return the engine for this input: the kernel on the CPU, torch elsewhere."""
-    if x.device.type == "cpu" and x.dtype in native.DTYPES:
-        return choose().engine
-    return tiled
 
 
 def show_config() -> None:

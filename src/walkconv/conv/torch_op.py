@@ -1,17 +1,28 @@
 """The convolution as an operator of torch: dispatch, autograd, vmap and compile around an engine.
 
 It is registered with `torch.library.Library` rather than as a `custom_op`, whose wrappers cost as
-much time as a small convolution. Plain calls go past torch's dispatcher, which costs half as much.
+much time as a small convolution. torch's dispatcher costs half as much, so plain calls go past it.
+A call needs the dispatcher when someone stands between it and the CPU: vmap and the other
+transforms, modes, compile, tracing, the profiler, subclasses, tensors elsewhere, of another layout
+or with a sign not yet applied; and when autograd is told to stay out. Only private names of torch
+tell. Where a name is missing, every call takes the dispatcher.
 """
 
-import torch
-from torch import Tensor
+from collections.abc import Callable
+from functools import reduce
+from operator import or_
+from typing import Any
 
+import torch
+from torch import Tensor, nn
+from torch.autograd import profiler
+
+from walkconv.conv import engines, native, tiled
 from walkconv.conv.definition import define_graph_conv
-from walkconv.conv.engines import engine_for
 from walkconv.conv.one_by_one import one_by_one
-from walkconv.conv.plain import is_plain, may_be_transformed
 from walkconv.conv.raw_arguments import check_raw
+
+_KINDS = (Tensor, nn.Parameter)
 
 _LIBRARY = torch.library.Library("walkconv", "FRAGMENT")
 _TABLES = "Tensor x, Tensor index, Tensor weight"
@@ -39,6 +50,13 @@ def convolve(
     if may_be_transformed():
         return _Transformed.apply(x, index, weight, bias, scale)
     return _dispatch_forward(x, index, weight, bias, scale)
+
+
+def engine_for(x: Tensor) -> Any:
+    """Return the engine for this input: the kernel on the CPU, torch elsewhere."""
+    if x.device.type == "cpu" and x.dtype in native.DTYPES:
+        return engines.choose().engine
+    return tiled
 
 
 def _needs_grad(x: Tensor, weight: Tensor, bias: Tensor | None) -> bool:
@@ -196,3 +214,67 @@ def _map_backward(info, in_dims, *arguments):
 
 torch.library.register_vmap("walkconv::graph_conv", _map_forward, lib=_LIBRARY)
 torch.library.register_vmap("walkconv::graph_conv_backward", _map_backward, lib=_LIBRARY)
+
+
+def is_plain(*tensors: Tensor | None) -> bool:
+    """Tell whether all are plain tensors on the CPU and nobody but autograd watches the call.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from walkconv.conv.torch_op import is_plain
+    >>> is_plain(torch.ones(2, device="meta"))
+    False
+    """
+    return _look is not None and not torch.compiler.is_compiling() and _look(tensors)
+
+
+def _private_look() -> Callable[[tuple[Tensor | None, ...]], bool] | None:
+    """Return the part of `is_plain` that private names answer, or None if one is missing."""
+    try:
+        from torch._C import DispatchKey, DispatchKeySet
+        from torch._C import _dispatch_keys as keys_of
+        from torch._C import _dispatch_tls_is_dispatch_key_excluded as is_excluded
+        from torch._C import _dispatch_tls_local_include_set as included
+        from torch._C import _is_torch_function_mode_enabled as has_mode
+
+        def raw(*names: str) -> int:
+            keys = (DispatchKeySet(getattr(DispatchKey, name)) for name in names)
+            return reduce(or_, keys).raw_repr()
+
+        # Each with autograd and, in inference mode, without.
+        nobody_else = {raw("BackendSelect", "ADInplaceOrView"), raw("BackendSelect")}
+        on_cpu = {
+            raw("CPU", "AutocastCPU", "AutogradCPU", "ADInplaceOrView"),
+            raw("CPU", "AutocastCPU"),
+        }
+        autograd = DispatchKey.AutogradFunctionality
+
+        def look(tensors: tuple[Tensor | None, ...]) -> bool:
+            return (
+                not profiler._is_profiler_enabled
+                and included().raw_repr() in nobody_else
+                and not (torch.is_grad_enabled() and is_excluded(autograd))
+                and not has_mode()
+                and all(
+                    t is None or (type(t) in _KINDS and keys_of(t).raw_repr() in on_cpu)
+                    for t in tensors
+                )
+            )
+
+        look((torch.empty(0),))
+    except (ImportError, AttributeError, TypeError):
+        return None
+    return look
+
+
+_look = _private_look()
+
+
+def may_be_transformed() -> bool:
+    """Tell whether `torch.func` may transform the call: yes, where only a private name knows."""
+    is_tracing = torch.jit.is_tracing()  # pyright: ignore[reportPrivateImportUsage]
+    if torch.compiler.is_compiling() or is_tracing:
+        return False
+    is_transformed = getattr(torch._C, "_are_functorch_transforms_active", None)
+    return is_transformed is None or is_transformed()

@@ -28,10 +28,15 @@ from walkconv.estimators.table_samples import Columns, TableSamples
 from walkconv.networks.network import NetworkPlan
 from walkconv.training.batches import predict
 from walkconv.training.checkpoint import Checkpoint
-from walkconv.training.loop import BatchLoss, Score, Training
-from walkconv.training.members import train_members
+from walkconv.training.loop import (
+    BatchLoss,
+    Score,
+    Training,
+    seeded,
+    single_precision,
+    train_members,
+)
 from walkconv.training.processes import Processes, current_processes
-from walkconv.training.turns import seeded, single_precision
 
 KINDS: dict[str, type[Columns] | type[Nodes]] = {kind.kind: kind for kind in (Columns, Nodes)}
 """What can be learned about samples, by the kind of the samples."""

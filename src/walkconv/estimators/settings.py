@@ -10,8 +10,7 @@ from walkconv._adapters import is_form
 from walkconv._checks import check_flag, check_integer, check_number, check_option, describe
 from walkconv.networks.architecture import Convolution, Layer, Pooling, parse_architecture
 from walkconv.networks.network import Dropped, Weighting
-from walkconv.training.loop import TrainingSettings
-from walkconv.training.solvers import SCHEDULES, SOLVERS
+from walkconv.training.loop import SCHEDULES, SOLVERS, TrainingSettings
 
 ORDERS = ("visits", "direction", "auto")
 MOST_STEPS = 10_000

@@ -21,8 +21,7 @@ from walkconv._checks import (
     refuse_odd_table,
 )
 from walkconv._samples import is_list_of_samples
-from walkconv.estimators.column_graph import find_graph
-from walkconv.estimators.orientation import Orientation, orient
+from walkconv.estimators.column_graph import Orientation, find_graph, orient
 from walkconv.estimators.samples import Arrays, Learned, Lesson, NeedsTarget
 from walkconv.estimators.scaling import Scaling, learn_scaling, no_scaling
 from walkconv.estimators.settings import Settings

@@ -1,16 +1,41 @@
-"""The graph convolution as a module."""
+"""The graph convolution as a module, and what all layers with tables of a graph share."""
 
 import math
+from collections.abc import Callable
 from numbers import Integral
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import torch
 from torch import Tensor, nn
 
 from walkconv._checks import check_integer, check_option, describe
 from walkconv.conv import graph_conv
-from walkconv.layers.tables import LayerWithTables, beside
 from walkconv.walks import Neighbors
+
+
+class LayerWithTables(nn.Module):
+    """A layer whose buffers are tables of its graph, kept out of ``state_dict``.
+
+    Nothing could bring their values back, so the layer does not part with them: ``to_empty``
+    empties its filters alone, and on the meta device its tables stay where they were.
+    """
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        """Apply `fn` as torch does, but to a table only its new place and type."""
+        tables = [table for table in self._buffers.values() if table is not None]
+
+        def apply(tensor: Tensor) -> Tensor:
+            if not any(tensor is table for table in tables):
+                return fn(tensor)
+            goal = fn(tensor.flatten()[:0])
+            return tensor.to(goal.dtype) if goal.is_meta else tensor.to(goal)
+
+        return super()._apply(apply, recurse)
+
+
+def beside(x: Tensor, table: Tensor) -> Tensor:
+    """Return the table on the device of x: those of a layer on the meta device are elsewhere."""
+    return table if table.device == x.device else table.to(x.device)
 
 
 class GraphConv(LayerWithTables):
@@ -82,7 +107,7 @@ class GraphConv(LayerWithTables):
         self.c_out = check_integer(c_out, "c_out", minimum=1)
         self.weighting = check_option(weighting, "weighting", ["rank", "signed_visits"])
         is_fixed = isinstance(neighbors, Neighbors)
-        n_neighbors = neighbors.n_neighbors if is_fixed else neighbors
+        n_neighbors = neighbors.index.shape[1] if is_fixed else neighbors
         shape = (check_integer(n_neighbors, "neighbors", minimum=1), self.c_in, self.c_out)
         self.weight = nn.Parameter(torch.empty(shape, device=device, dtype=dtype))
         if bias:

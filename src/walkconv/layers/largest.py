@@ -5,10 +5,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from walkconv.conv.engines import engine_for
 from walkconv.conv.learned import Learned
 from walkconv.conv.native import MOST_TURNS, NativeEngine
 from walkconv.conv.one_by_one import one_by_one
+from walkconv.conv.torch_op import engine_for
 
 _LIBRARY = torch.library.Library("walkconv", "FRAGMENT")
 _LIBRARY.define(

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from walkconv._checks import as_array, check_option, describe
+from walkconv.layers.conv import LayerWithTables, beside
 from walkconv.layers.largest import largest_of_groups
-from walkconv.layers.tables import LayerWithTables, beside
 
 
 @dataclass(frozen=True, eq=False)

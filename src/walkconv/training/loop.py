@@ -1,27 +1,123 @@
-"""The loop: epochs over shuffled batches, the best weights kept.
+"""The loop: epochs over shuffled batches, the best weights kept, one ensemble member after another.
 
 Everything random in an epoch comes from (seed, member, epoch), and the rate of a step from its
 position. So what an epoch does depends only on the weights, the moments of the solver and the
 number of the epoch, and a run that is continued ends like one that was never stopped.
 """
 
+import logging
+import math
+import os
+import sys
 import time
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from threading import RLock
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn import Parameter
+from torch.optim import Optimizer
+from tqdm import tqdm
 
 from walkconv.training.batches import Batches
 from walkconv.training.processes import ALONE, Processes
-from walkconv.training.solvers import SCHEDULES, SOLVERS
-from walkconv.training.turns import seeded
+from walkconv.training.rmsprop import RMSprop
 from walkconv.training.whole_batch import whole_batch
 
 BatchLoss = Callable[[Tensor, Tensor], Tensor]
 Score = Callable[[nn.Module], float]
+LOGGER = logging.getLogger("walkconv")
+WARM_UP = 0.3
+FIRST_SHARE = 0.04
+TURN = RLock()
+"""Held by the thread whose random numbers and default type torch has."""
+
+
+def one_cycle(progress: float) -> float:
+    """Return the share of the peak rate at `progress` in [0, 1]: up from 4 %, then down to 0.
+
+    Both ways follow half a cosine (Smith and Topin 2017). A function of the position alone, so
+    training continues from any step without a state.
+
+    Examples
+    --------
+    >>> from walkconv.training.loop import one_cycle
+    >>> [round(one_cycle(progress), 2) for progress in (0.0, 0.3, 0.65, 1.0)]
+    [0.04, 1.0, 0.5, 0.0]
+    """
+    if progress < WARM_UP:
+        risen = (1 - math.cos(math.pi * progress / WARM_UP)) / 2
+        return FIRST_SHARE + (1 - FIRST_SHARE) * risen
+    return (1 + math.cos(math.pi * (progress - WARM_UP) / (1 - WARM_UP))) / 2
+
+
+def constant(progress: float) -> float:
+    """Return the full rate, always."""
+    return 1.0
+
+
+def _adamw(parameters: Iterable[Parameter], rate: float, decay: float) -> Optimizer:
+    return torch.optim.AdamW(parameters, lr=rate, weight_decay=decay, fused=True)
+
+
+def _adam(parameters: Iterable[Parameter], rate: float, decay: float) -> Optimizer:
+    return torch.optim.Adam(parameters, lr=rate, weight_decay=decay, fused=True)
+
+
+def _rmsprop(parameters: Iterable[Parameter], rate: float, decay: float) -> Optimizer:
+    # NOTE[PAPER]: 0.9 is Keras's default, with which the original code was run; torch's is 0.99.
+    return RMSprop(parameters, lr=rate, alpha=0.9, weight_decay=decay)
+
+
+Solver = Callable[[Iterable[Parameter], float, float], Optimizer]
+
+SOLVERS: dict[str, Solver] = {"adamw": _adamw, "adam": _adam, "rmsprop": _rmsprop}
+SCHEDULES: dict[str, Callable[[float], float]] = {"one_cycle": one_cycle, "constant": constant}
+"""From the progress of the training in [0, 1] to the share of the learning rate."""
+
+
+def _renew_turn() -> None:
+    """Let a forked process have a turn: whoever held it has stayed behind."""
+    global TURN
+    TURN = RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_turn)
+
+
+@contextmanager
+def single_precision() -> Iterator[None]:
+    """Let float32 be torch's default type inside; threads take turns, as in `seeded`."""
+    with TURN:
+        before = torch.get_default_dtype()
+        torch.set_default_dtype(torch.float32)
+        try:
+            yield
+        finally:
+            torch.set_default_dtype(before)
+
+
+@contextmanager
+def seeded(*numbers: int, device: torch.device) -> Iterator[None]:
+    """Seed torch from the numbers inside, and leave its generators outside as they were.
+
+    They belong to the process, so threads that fit models take turns, an epoch each.
+    """
+    seed = int(np.random.SeedSequence(numbers).generate_state(1, np.uint64)[0])
+    devices = [] if device.type == "cpu" else [device]
+    kind = device.type if devices else "cuda"
+    with TURN, torch.random.fork_rng(devices, device_type=kind):
+        torch.default_generator.manual_seed(seed)  # torch.manual_seed seeds every device there is
+        for each in devices:
+            state = torch.Generator(each).manual_seed(seed).get_state()
+            torch.get_device_module(each).set_rng_state(state, each)
+        yield
 
 
 @dataclass(frozen=True)
@@ -200,3 +296,104 @@ def _batches(n_rows: int, batch_size: int) -> list[slice]:
 
 def _copy_of(state: dict[str, Tensor]) -> dict[str, Tensor]:
     return {name: tensor.detach().clone() for name, tensor in state.items()}
+
+
+class InterruptedFitWarning(UserWarning):
+    """Training was stopped by the keyboard; what was learned so far is kept.
+
+    Attributes
+    ----------
+    where : str
+        The epoch, such as "epoch 3 of 100".
+    """
+
+    def __init__(self, message: str, where: str) -> None:
+        super().__init__(message, where)
+        self.where = where
+
+    def __str__(self) -> str:
+        return self.args[0]
+
+
+def train_members(
+    trainings: list[Training],
+    *,
+    verbose: int = 0,
+    after_epoch: Callable[[Training], Any] = lambda training: None,
+) -> tuple[list[nn.Module], list[dict[str, Any]]]:
+    """Train until all are finished, and return the networks and the history of every epoch.
+
+    On a KeyboardInterrupt the networks that have finished an epoch are returned, with a warning;
+    without one the interrupt goes on.
+
+    Parameters
+    ----------
+    trainings : list of Training
+        Some may be further than others.
+    verbose : int, default 0
+        Whether to show progress: a bar on a terminal, elsewhere a line for every epoch. The lines
+        go to the logger "walkconv" if it is set up for INFO, otherwise to the standard error.
+    after_epoch : callable, optional
+        Called with the training that has just finished an epoch.
+    """
+    first = trainings[0]
+    # No bar object without a bar: tqdm shares a lock with forked processes even where it is silent.
+    bar = _bar(trainings) if verbose and sys.stderr.isatty() else None
+    try:
+        for training in trainings:
+            while not training.is_finished:
+                training.run_epoch((lambda: None) if bar is None else bar.update)
+                if bar is not None:
+                    bar.set_postfix_str(_describe(training, len(trainings)))
+                elif verbose:
+                    _say(_describe(training, len(trainings)))
+                after_epoch(training)
+    except KeyboardInterrupt:
+        if not first.epoch:
+            raise
+        _warn_of_interrupt(trainings)
+    finally:
+        if bar is not None:
+            bar.close()
+    kept = [training for training in trainings if training.epoch]
+    for training in kept:
+        training.finish()
+    history = [record for training in kept for record in training.history]
+    return [training.network for training in kept], history
+
+
+def _bar(trainings: list[Training]) -> tqdm:
+    """Return a bar over all batches, at the batches that a checkpoint has already done."""
+    first = trainings[0]
+    total = len(trainings) * first.settings.max_iter * len(first.batches)
+    done = sum(training.epoch * len(training.batches) for training in trainings)
+    return tqdm(total=total, initial=done, unit="batch", file=sys.stderr)
+
+
+def _say(line: str) -> None:
+    if LOGGER.isEnabledFor(logging.INFO):
+        LOGGER.info(line)
+    else:
+        print(f"walkconv: {line}", file=sys.stderr)
+
+
+def _describe(training: Training, n_members: int) -> str:
+    record = training.history[-1]
+    member = f"member {record['member'] + 1}/{n_members}, " if n_members > 1 else ""
+    score = f", score {record['validation_score']:.4g}" if "validation_score" in record else ""
+    epochs = f"epoch {record['epoch']}/{training.settings.max_iter}"
+    return f"{member}{epochs}, loss {record['loss']:.4g}{score}"
+
+
+def _warn_of_interrupt(trainings: list[Training]) -> None:
+    kept = [training for training in trainings if training.epoch]
+    current = next((each for each in trainings if not each.is_finished), trainings[-1])
+    n_epochs = current.settings.max_iter
+    where = f"epoch {min(current.epoch + 1, n_epochs)} of {n_epochs}"
+    weights = f"the weights of epoch {kept[-1].best_epoch}"
+    result = f"{weights} are kept."
+    if len(trainings) > 1:
+        where = f"{where} of member {trainings.index(current) + 1}"
+        result = f"{len(kept)} of {len(trainings)} members are kept, the last with {weights}."
+    message = f"Training was interrupted in {where}; {result}"
+    warnings.warn(InterruptedFitWarning(message, where), stacklevel=6)

@@ -19,7 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from walkconv._files import only_user, whole_file
-from walkconv.walks.ties import BY_CHANCE, BY_DISPLACEMENT, BY_INDEX, TieRule
+from walkconv.walks.ranking import BY_CHANCE, BY_DISPLACEMENT, BY_INDEX, TieRule
 
 RULES = {BY_INDEX: "index", BY_CHANCE: "random", BY_DISPLACEMENT: "positions"}
 KIND = "walkconv neighbors, unfinished"

@@ -13,7 +13,7 @@ from tqdm import tqdm
 from walkconv._cluster import Spread, n_threads_of
 from walkconv._threads import done_in_threads, for_each_range
 from walkconv.walks.block_file import BlockFile
-from walkconv.walks.ties import TieRule
+from walkconv.walks.ranking import TieRule
 
 BLOCKS_PER_THREAD = 32
 TASKS_PER_THREAD = 8

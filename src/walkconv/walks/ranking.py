@@ -8,14 +8,36 @@ the caller's rule decides, then the lowest index.
 The library ranks the same way in a tenth of the time (`_native/graphs/rank.h`).
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from walkconv import _native
-from walkconv.walks.ties import BY_CHANCE, BY_DISPLACEMENT, TieRule
 
+BY_INDEX, BY_CHANCE, BY_DISPLACEMENT = 0, 1, 2
 TIE = 1e-9
 REACHED = float(np.finfo(np.float64).tiny)
 """Fewer expected visits than this are none: products of probabilities lose their digits there."""
+
+
+@dataclass(frozen=True)
+class TieRule:
+    """How tied nodes are ordered: plain data that compiled code can read.
+
+    Attributes
+    ----------
+    kind : int
+        BY_INDEX, BY_CHANCE or BY_DISPLACEMENT.
+    seed : uint64
+        Chooses the order by chance; it is a function of the two nodes, not of a stream, so that
+        the order of the work does not matter.
+    places : ndarray of shape (n_nodes, n_axes), float64
+        Positions in units of a 2^30th of their extent; displacements are compared as integers.
+    """
+
+    kind: int
+    seed: np.uint64
+    places: np.ndarray
 
 
 def rank_rows(

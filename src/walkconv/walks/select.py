@@ -8,15 +8,17 @@ from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils import check_random_state
 
 from walkconv._adapters import as_graph
-from walkconv._checks import check_integer, check_option
+from walkconv._checks import check_integer, check_option, check_positions, describe
 from walkconv._cluster import check_client
 from walkconv._threads import available_threads
 from walkconv.walks import blocked, dense, sparse
 from walkconv.walks.block_file import BlockFile, identify
 from walkconv.walks.neighbors import Neighbors
 from walkconv.walks.plan import Plan
+from walkconv.walks.ranking import BY_CHANCE, BY_DISPLACEMENT, BY_INDEX, TieRule
 from walkconv.walks.reach import enough_steps
 from walkconv.walks.slots import (
     CANDIDATES_PER_SLOT,
@@ -25,7 +27,6 @@ from walkconv.walks.slots import (
     oriented,
     refuse_places,
 )
-from walkconv.walks.ties import tie_rule
 
 ENGINES = {
     "dense": dense.most_visited,
@@ -244,3 +245,25 @@ def _signs(graph: sp.csr_array, index: np.ndarray) -> np.ndarray:
     weight = sp.csr_array(graph[rows, np.maximum(index, 0)]).toarray()
     sign = np.where(weight < 0, -1, 1)
     return np.where(index < 0, 0, sign).astype(np.int8)
+
+
+def tie_rule(ties: Any, random_state: Any, n_nodes: int) -> TieRule:
+    """Return the rule for ``ties="index"``, ``"random"`` or an array of positions."""
+    nowhere = np.empty((0, 0))
+    if isinstance(ties, str) and ties == "index":
+        return TieRule(BY_INDEX, np.uint64(0), nowhere)
+    if isinstance(ties, str) and ties == "random":
+        if isinstance(random_state, np.random.Generator):
+            seed = random_state.integers(2**31)
+        else:
+            seed = check_random_state(random_state).randint(2**31 - 1)
+        return TieRule(BY_CHANCE, np.uint64(seed), nowhere)
+    if isinstance(ties, str) or ties is None:
+        raise ValueError(
+            f"ties must be 'index', 'random' or positions (n_nodes, n_axes); got {describe(ties)}."
+        )
+    positions = check_positions(ties, "ties", n_nodes)
+    extent = np.ptp(positions, axis=0)
+    return TieRule(
+        BY_DISPLACEMENT, np.uint64(0), positions / np.where(extent > 0, extent, 1.0) * 2.0**30
+    )

@@ -1,4 +1,4 @@
-/* What is counted to choose the hubs (`walks/hubs.py`). */
+/* What is counted to choose the hubs (`walks/sparse.py`). */
 
 /* total (n_rows): the sum of a value over the nodes that each of some rows has edges to. */
 static void NAMED(sums_ahead)(const INDEX *indptr, const INDEX *indices, const double *value,
