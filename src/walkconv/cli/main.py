@@ -17,6 +17,7 @@ from typing import Annotated, NoReturn
 import typer
 from typer.main import get_command
 
+from walkconv.cli.export import export
 from walkconv.cli.fit import fit
 from walkconv.cli.info import info
 from walkconv.cli.neighbors import neighbors
@@ -29,7 +30,7 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
 )
-for command in (fit, predict, neighbors, info):
+for command in (fit, predict, export, neighbors, info):
     app.command()(command)
 
 

@@ -365,6 +365,77 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
         check_is_fitted(self)
         save_model(type(self), self._fitted, path)
 
+    def to_torch(self) -> nn.Module:
+        """Return the fitted model as one plain module of torch, with all of `predict` inside.
+
+        Scaling, soft clipping, missing values and the average over the ensemble members are part
+        of it, and it uses only standard operators: `torch.export.export`,
+        ``torch.compile(fullgraph=True)``, `copy.deepcopy` and ``state_dict`` work, and an exported
+        program needs no walkconv. For one row at a time it is faster than `predict`. Its weights
+        need no gradient, but gradients reach its input.
+
+        Returns
+        -------
+        Module
+            From a Tensor (n_samples, n_columns), or (n_samples, n_columns, n_channels), to a Tensor
+            (n_samples, n_classes) of probabilities, or of predictions in the units and the shape of
+            y. The columns are in the order of the fit, float32, and NaN is a missing value. It is
+            on the CPU; ``module.to(device)`` moves it.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import torch
+        >>> from walkconv import GraphCNNClassifier
+        >>> X = np.random.default_rng(0).normal(size=(50, 6))
+        >>> model = GraphCNNClassifier("C4", max_iter=1).fit(X, X[:, 5] > 0)
+        >>> module = model.to_torch()
+        >>> module(torch.tensor(X[:3], dtype=torch.float32)).shape
+        torch.Size([3, 2])
+        """
+        from walkconv.estimators.exporting import table_model  # it imports the subclasses
+        from walkconv.exports import plain_model
+
+        check_is_fitted(self)
+        return plain_model(table_model(self._fitted))
+
+    def to_onnx(self, path: str | os.PathLike) -> None:
+        """Write the fitted model as an ONNX file, for any language and without walkconv or torch.
+
+        The graph has the input ``X``, float32 of shape (n_samples, n_columns) or (n_samples,
+        n_columns, n_channels), with the columns in the order of the fit; NaN is a missing value.
+        A classifier has the outputs ``label`` (n_samples,), the class as a number or text, and
+        ``probabilities`` (n_samples, n_classes); a regressor has ``values`` in the shape of y. The
+        names of the columns and the classes are in the metadata as JSON, ``columns`` and
+        ``classes``. Before the file is written, onnxruntime must give the answers of this model up
+        to 1e-5. Needs ``pip install walkconv[onnx]``.
+
+        Parameters
+        ----------
+        path : path
+            An existing file is replaced, whole or not at all.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import numpy as np
+        >>> import onnxruntime
+        >>> from walkconv import GraphCNNRegressor
+        >>> X = np.random.default_rng(0).normal(size=(50, 6))
+        >>> model = GraphCNNRegressor("C4", n_members=1, max_iter=1).fit(X, X[:, 5])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.to_onnx(f"{folder}/model.onnx")
+        ...     session = onnxruntime.InferenceSession(f"{folder}/model.onnx")
+        >>> [values] = session.run(["values"], {"X": X.astype(np.float32)})
+        >>> values.shape
+        (50,)
+        """
+        from walkconv.estimators.exporting import answers_of, table_model
+        from walkconv.exports import write_onnx
+
+        check_is_fitted(self)
+        write_onnx(table_model(self._fitted), path, answers_of(self))
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True

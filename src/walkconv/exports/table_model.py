@@ -1,0 +1,62 @@
+"""What an export needs to know of a fitted model."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from torch import nn
+
+
+@dataclass(frozen=True, eq=False)
+class Probabilities:
+    """The answer of a classifier: the probability of each class.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n_classes,)
+        Numbers or strings; an output of the networks for each.
+    """
+
+    labels: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Quantities:
+    """The answer of a regressor: values in the units of y.
+
+    Attributes
+    ----------
+    mean, deviation : ndarray of shape (n_outputs,), float64
+        The networks predict scaled values.
+    is_multi_output : bool
+        Whether an answer has shape (n_samples, n_outputs), or (n_samples,).
+    """
+
+    mean: np.ndarray
+    deviation: np.ndarray
+    is_multi_output: bool
+
+
+@dataclass(frozen=True, eq=False)
+class TableModel:
+    """A fitted model of tables.
+
+    Attributes
+    ----------
+    mean, deviation : ndarray of shape (n_columns, n_channels), float64
+        How the columns are scaled.
+    soft_clip : float or None
+        Soft clipping of scaled values z: ``z / sqrt(1 + (z / soft_clip)^2)``.
+    names : list of str or None
+        Names of the columns.
+    networks : sequence of Module
+        The ensemble members, whose outputs are averaged.
+    answer : Probabilities or Quantities
+    """
+
+    mean: np.ndarray
+    deviation: np.ndarray
+    soft_clip: float | None
+    names: list[str] | None
+    networks: Sequence[nn.Module]
+    answer: Probabilities | Quantities
