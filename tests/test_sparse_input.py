@@ -54,6 +54,7 @@ DAMAGED = {
     "indptr falls": csr(indptr=(0, 3, 1, 3)),
     "indptr too short": csr(indptr=(0, 1, 3)),
     "indptr negative": csr(indptr=(0, -1, 2, 3)),
+    "unsigned, outside": with_parts(csr(), indices=np.array([0, 1, 3], np.uint8)),
     "indices of floats": with_parts(csr(), indices=np.array([0.0, 1.0, 2.0])),
     "too few values": with_parts(csr(), data=np.ones(2)),
 }

@@ -208,7 +208,9 @@ def _flaw(matrix: Any) -> str:
 def _index_flaw(index: np.ndarray, n: int, n_entries: int) -> str:
     if index.ndim != 1 or index.dtype.kind not in "iu" or len(index) != n_entries:
         return f"it must have an integer index for each of its {n_entries} entries"
-    lowest, highest = int(index.min(initial=0)), int(index.max(initial=-1))
+    if not len(index):
+        return ""
+    lowest, highest = int(index.min()), int(index.max())
     if lowest < 0 or highest >= n:
         return f"its indices must lie between 0 and {n - 1}, but one is {min(lowest, 0) or highest}"
     return ""

@@ -63,9 +63,23 @@ def test_missing_files_are_named_with_every_place(tmp_path):
         "1\n2 0\n0 2 1\n0 1 0\n",
         "one\n",
         "",
+        "0\n",
+        "-1\n",
+        f"1\n1 {10**30}\n0 0\n",
+        f"1\n1 0\n{10**30} 0\n",
     ],
-    ids=["too few", "cut", "too many", "neighbour", "degree", "words", "empty"],
+    ids=[
+        *("too few", "cut", "too many", "neighbour", "degree", "words", "empty", "no graphs"),
+        *("minus one graph", "a class that is no int64", "a tag that is no int64"),
+    ],
 )
 def test_a_file_that_is_not_whole_is_refused(tmp_path, text):
     with pytest.raises(ValueError, match=r"TINY.txt must list its graphs"):
         load_tu("TINY", data_home=put(tmp_path, text))
+
+
+def test_a_file_in_another_encoding_is_refused(tmp_path):
+    put(tmp_path, PLAIN)
+    (tmp_path / "TINY.txt").write_bytes(b"\xff\xfe" + PLAIN.encode())
+    with pytest.raises(ValueError, match=r"TINY.txt must list its graphs .*can't decode"):
+        load_tu("TINY", data_home=tmp_path)

@@ -136,6 +136,37 @@ def test_an_array_that_says_more_than_it_has_is_refused(tmp_path):
             read_table(path)
 
 
+@pytest.mark.parametrize("shape", [(0, 2**31 - 1), (2**31 - 1, 0), (0, 0)])
+def test_an_array_of_nothing_is_refused_whatever_sides_it_says(tmp_path, shape):
+    np.savez(tmp_path / "t.npz", X=np.empty(shape))
+    with pytest.raises(ValueError, match="at least one row and one column; it has the shape"):
+        read_table(tmp_path / "t.npz")
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("a,b\n1,2\n\n", [(1, 2)]),
+        ("a,b\r\n\r\n1,2\r\n\r\n3,4\r\n", [(1, 2), (3, 4)]),
+        ("\n\na,b\n1,2\n\n", [(1, 2)]),
+        ("a,b\n1,2\n,\n\n3,4\n", [(1, 2), (None, None), (3, 4)]),
+        ('a,b\n1,"x\n\ny"\n\n', [(1, "x\n\ny")]),
+        ("a\n1\n\n2\n", [(1,), (None,), (2,)]),
+    ],
+)
+@pytest.mark.parametrize("ending", [".csv", ".csv.gz"])
+def test_a_blank_line_is_no_row_of_a_table_with_several_columns(tmp_path, text, rows, ending):
+    path = tmp_path / f"t{ending}"
+    path.write_bytes(gzip.compress(text.encode()) if ending == ".csv.gz" else text.encode())
+    assert read_table(path).rows() == rows
+
+
+def test_blank_lines_beside_a_very_long_cell_are_refused(tmp_path):
+    (tmp_path / "t.csv").write_text(f"a,b\n1,{'x' * 200_000}\n\n")
+    with pytest.raises(ValueError, match=r"must not have empty rows beside odd quotes or cells of"):
+        read_table(tmp_path / "t.csv")
+
+
 def test_names_that_appear_twice_and_old_ends_of_lines_are_refused(tmp_path):
     path = tmp_path / "t.csv"
     path.write_bytes(b"a,b,a\n1,2,3\n")

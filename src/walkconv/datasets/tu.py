@@ -71,16 +71,17 @@ def load_tu(name: str, *, data_home: str | os.PathLike[str] | None = None) -> Gr
     GraphCollection('MUTAG', 188 graphs, 17.9 nodes each, 2 classes)
     """
     path = _find(name, data_home)
-    with path.open() as file:
-        lines = [line.split() for line in file if line.strip()]
     try:
+        with path.open(encoding="utf-8") as file:
+            lines = [line.split() for line in file if line.strip()]
         graphs, classes = _parse(lines)
-    except (ValueError, IndexError, TypeError) as error:
+        y = np.array(classes, dtype=np.int64)
+    except (ValueError, IndexError, TypeError, OverflowError) as error:
         raise ValueError(
             f"{path} must list its graphs as `n_nodes class`, then for each node "
             f"`tag degree neighbours`; {error}."
         ) from None
-    return GraphCollection(tuple(graphs), np.array(classes, dtype=np.int64), name, str(path))
+    return GraphCollection(tuple(graphs), y, name, str(path))
 
 
 def _find(name: str, data_home: str | os.PathLike[str] | None) -> Path:
@@ -100,6 +101,8 @@ def _find(name: str, data_home: str | os.PathLike[str] | None) -> Path:
 
 def _parse(lines: list[list[str]]) -> tuple[list[GraphSample], list[int]]:
     n_graphs, place = int(lines[0][0]), 1
+    if n_graphs < 1:
+        raise ValueError(f"the first line must be the number of graphs; it is {n_graphs}")
     graphs, classes = [], []
     for _ in range(n_graphs):
         n_nodes, label = (int(word) for word in lines[place][:2])

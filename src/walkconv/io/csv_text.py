@@ -1,5 +1,7 @@
 """Tables in text: read, with clear errors for another encoding or separator."""
 
+import csv
+import io
 import re
 from collections import Counter
 from functools import partial
@@ -48,7 +50,35 @@ def read_csv(source: str | bytes, path: str, *, separator: str) -> pl.DataFrame:
             raise ValueError(
                 f"{path} must have a name of its own for each column; found twice: {listed(twice)}."
             )
-    return table
+    return _without_blank_lines(table, source, path, separator)
+
+
+def _without_blank_lines(
+    table: pl.DataFrame, source: str | bytes, path: str, separator: str
+) -> pl.DataFrame:
+    """Drop the rows that polars makes of lines without a character; rows of empty cells stay.
+
+    In a table of one column such a line is an empty cell.
+    """
+    if table.width == 1 or table.is_empty() or not min(table.null_count().row(0)):
+        return table
+    if not table.select(pl.all_horizontal(pl.all().is_null()).any()).item():
+        return table
+    content = io.BytesIO(source) if isinstance(source, bytes) else io.FileIO(source)
+    with io.TextIOWrapper(io.BufferedReader(content), encoding="utf-8-sig", newline="") as text:
+        try:
+            is_row = [bool(row) for row in csv.reader(text, delimiter=separator)]
+        except csv.Error:
+            is_row = []
+    if is_row and all(is_row):
+        return table
+    first = is_row.index(True) + 1 if True in is_row else 0
+    if len(is_row) - first != table.height:
+        raise ValueError(
+            f"{path} must not have empty rows beside odd quotes or cells of more than "
+            f"{csv.field_size_limit():,} characters; it has both. Remove the empty rows."
+        )
+    return table.filter(pl.Series(is_row[first:]))
 
 
 def not_utf8(path: str) -> ValueError:

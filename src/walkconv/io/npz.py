@@ -97,6 +97,11 @@ def read_npz_table(path: str) -> pl.DataFrame:
     arrays = Npz(path)
     if len(arrays.shapes.get("X", ())) != 2:
         raise ValueError(f"{path} must have an array X of two dimensions; it has {arrays.shapes}.")
+    if 0 in arrays.shapes["X"]:  # such an array has no bytes, and may say that it has any side
+        raise ValueError(
+            f"{path} must have an array X of at least one row and one column; it has the shape "
+            f"{arrays.shapes['X']}."
+        )
     X = arrays["X"]
     names = [f"x{i}" for i in range(X.shape[1])]
     if "feature_names" in arrays:
