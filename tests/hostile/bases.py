@@ -1,15 +1,21 @@
-"""Valid files to start from: one or more of each kind, as bytes."""
+"""Valid files to start from: one or more of each kind, as bytes.
+
+A new input, or a new field of a file, joins the fuzzing here: as one more example in the function
+of its kind, or as a new function with a line in `BASES`, and one in `MUTATORS` and in `TARGETS`.
+A field joins by an example whose fit writes it. The worker makes the files itself, so that what it
+reads was written under its own settings.
+"""
 
 import gzip
 import io
 import json
 import tempfile
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import scipy.sparse as sp
-import torch
 
 import walkconv
 from walkconv import GraphCNNClassifier, GraphCNNRegressor, GraphSample
@@ -22,6 +28,7 @@ GRID = (8, 9)
 SELECTED = {"n_neighbors": 5, "n_steps": 2}
 
 
+@cache
 def models():
     """Return the files of fitted models of several sorts."""
     small = {"n_neighbors": 3, "max_iter": 1, "random_state": 0, "n_members": 1}
@@ -38,6 +45,7 @@ def models():
     ]
 
 
+@cache
 def fit_checkpoints():
     """Return the checkpoints of a fit that was stopped early and of one that was not."""
     found = []
@@ -48,12 +56,7 @@ def fit_checkpoints():
             if path.exists():
                 found.append(path.read_bytes())
 
-        n_threads = torch.get_num_threads()
-        torch.set_num_threads(1)  # as in the worker: a checkpoint belongs to a number of threads
-        try:
-            GraphCNNRegressor(**CHECKPOINTED).fit(X, Y, checkpoint=path, after_epoch=keep)
-        finally:
-            torch.set_num_threads(n_threads)
+        GraphCNNRegressor(**CHECKPOINTED).fit(X, Y, checkpoint=path, after_epoch=keep)
         found.append(path.read_bytes())
     return [found[0], found[3], found[-1]]
 
@@ -73,7 +76,19 @@ def tables():
     rows = [f"{i / 3:.4f},{i},{'ab'[i % 2]},{i * i}" for i in range(12)]
     text = "\n".join([",".join(names), *rows]) + "\n"
     edges = "source,target,weight\nada,bob,1.5\nbob,cyd,-2\ncyd,ada,1\n"
-    return [text.encode(), edges.encode(), text.replace(",", "\t").encode(), b"a\n1\n"]
+    quoted = 'name,"a ""b""",c\n"x, y",1e-3,-.5\n"two\nlines",NA,7\n'
+    return [text.encode(), edges.encode(), quoted.encode(), b"a\n1\n"]
+
+
+def tables_with_tabs():
+    """Return tables whose separator is a tab."""
+    return [each.replace(b",", b"\t") for each in tables()]
+
+
+def collections():
+    """Return collections of graphs with a class each."""
+    one = "2\n3 1\n0 1 1\n1 2 0 2\n0 1 1\n2 0\n1 1 1\n1 1 0\n"
+    return [one.encode(), b"1\n2 5\n0 1 1 0.5 -1\n3 1 0 1e3 2\n"]
 
 
 def gzipped():
@@ -158,10 +173,15 @@ BASES = {
     "model": models,
     "fit checkpoint": fit_checkpoints,
     "selection checkpoint": selection_checkpoints,
+    "damaged model": models,
+    "damaged fit checkpoint": fit_checkpoints,
+    "damaged selection checkpoint": selection_checkpoints,
     "csv": tables,
+    "tsv": tables_with_tabs,
     "csv.gz": gzipped,
     "txt": edge_texts,
     "mtx": matrix_markets,
+    "tu": collections,
     "npz table": npz_tables,
     "npz graph": npz_graphs,
     "parquet": parquets,

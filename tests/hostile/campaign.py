@@ -33,8 +33,8 @@ def main():
     parser.add_argument("--findings", type=Path, default=CORPUS)
     arguments = parser.parse_args()
     kinds = arguments.kind or list(BASES)
-    bases = {kind: BASES[kind]() for kind in kinds}
     draw, worker = random.Random(arguments.seed), Worker()
+    bases = {kind: worker.bases(kind) for kind in kinds}
     counts, peak, reported = Counter(), 0, time.monotonic()
     seen = set()
     end = time.monotonic() + 60 * arguments.minutes

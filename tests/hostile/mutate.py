@@ -26,12 +26,18 @@ TYPES = ["<f4", "<f8", "<i8", "<i4", "|i1", "|b1", "<f2", "|u1"]
 
 def mutate(draw, kind, content):
     """Return a hostile file made from a valid one."""
-    if draw.random() < 0.15:
+    if draw.random() < 0.15 and kind not in MADE_OF_JSON:
         return changed_bytes(draw, content)
     for _ in range(draw.choice([1, 1, 1, 2, 4])):
         try:
             content = MUTATORS[kind](draw, content)
-        except (ValueError, MemoryError, OverflowError):  # too damaged to be changed by its parts
+        except (
+            ValueError,
+            TypeError,
+            LookupError,
+            MemoryError,
+            OverflowError,
+        ):  # too damaged to be changed by its parts
             content = changed_bytes(draw, content)
     return content
 
@@ -117,9 +123,8 @@ def changed_array(draw, array):
     if way == 2:
         return array[:-1] if array.ndim and array.size else array[None]
     if way == 3:
-        return draw.choice(
-            [array.T, array[None], array.reshape(-1), array[:0] if array.ndim else array]
-        )
+        empty = np.empty(draw.choice([(0, 2**31 - 1), (2**31 - 1, 0), (0,)]), array.dtype)
+        return draw.choice([array.T, array[None], array.reshape(-1), empty])
     if way == 4:
         return np.concatenate([array, array]) if array.ndim else array[None]
     if not array.size or array.dtype.kind not in "iuf":
@@ -257,7 +262,7 @@ def gzip_table(draw, content):
     except Exception:
         return changed_bytes(draw, content)
     if draw.random() < 0.001:
-        text = b"a,b\n" + b"1,2\n" * 2**25
+        text = b"a,b,c,d\n" + draw.choice([b"1,2,3,4\n", b",,,\n"]) * draw.choice([2**21, 2**24])
     return gzip.compress(text_table(draw, text), mtime=0, compresslevel=1)
 
 
@@ -336,17 +341,109 @@ def json_file(draw, content):
         return changed_bytes(draw, content)
 
 
+SIDES = [0, 1, 2, 3, 4, 5, 6, 7, 33, 129, 1000]
+
+
+def operator_arguments(draw, content):
+    """Change a shape, a type, a range or a list of the arguments of an operator."""
+    given = json.loads(content)
+    way = draw.random()
+    name = draw.choice(sorted(name for name in given if name != "op"))
+    value = given[name]
+    if way < 0.15:
+        kinds = ["float64", "float16", "bfloat16", "int32", "int64", "bool", "complex64"]
+        given[f"{name.split()[0]} type"] = draw.choice(kinds)
+    elif way < 0.25:
+        given["highest"] = draw.choice([0, 1, 2, 5, 6, 7, 1000, 2**31, 2**62])
+    elif way < 0.3:
+        given["layout"] = draw.choice(["transposed", "strided", "expanded"])
+    elif way < 0.35:
+        given["bias"], given["scale"] = [given.get("weight", [1])[-1]], given.get("index")
+    elif way < 0.4:
+        given.pop(name)
+    elif isinstance(value, list) and value and way < 0.95:
+        place = draw.randrange(len(value))
+        pool = SIDES if name not in ("start", "member") else [*NUMBERS[:11], 4, 5, 6]
+        changed = draw.choice(
+            [
+                [*value[:place], draw.choice(pool), *value[place + 1 :]],
+                [*value[:place], value[place] + draw.choice([-1, 1]), *value[place + 1 :]],
+                value[:place] + value[place + 1 :],
+                value[: place + 1] + value[place:],
+            ]
+        )
+        given[name] = changed
+        if draw.random() < 0.4:  # and the same where it has to agree
+            was = value[place]
+            for other in ("x", "index", "weight", "bias", "scale"):
+                if (
+                    other in given
+                    and isinstance(given[other], list)
+                    and name not in ("start", "member")
+                ):
+                    given[other] = [
+                        draw.choice(changed or [1]) if n == was else n for n in given[other]
+                    ]
+    else:
+        given = changed_json(draw, given)
+    return json.dumps(given).encode()
+
+
+def sparse_arrays(draw, content):
+    """Change an entry, the length or the type of an array of a sparse matrix, or its shape."""
+    given = json.loads(content)
+    way = draw.random()
+    if way < 0.1:
+        return json.dumps(changed_json(draw, given)).encode()
+    if way < 0.2:
+        given["shape"] = [draw.choice(SIDES), draw.choice(SIDES)]
+        return json.dumps(given).encode()
+    if way < 0.25:
+        given["index type"] = draw.choice(["int32", "int64", "uint8", "int16", "float64"])
+        return json.dumps(given).encode()
+    name = draw.choice([name for name in given if isinstance(given[name], list)])
+    value = given[name]
+    if not value:
+        value = [0]
+    place = draw.randrange(len(value))
+    if way < 0.35:
+        given[name] = value[:place] + value[place + 1 :]
+    elif way < 0.45:
+        given[name] = value[: place + 1] + value[place:]
+    elif name == "data":
+        given[name] = [*value[:place], _spoiled(draw, value[place]), *value[place + 1 :]]
+    else:
+        number = draw.choice([*NUMBERS[:11], 4, 5, 6])
+        given[name] = [*value[:place], number, *value[place + 1 :]]
+    return json.dumps(given).encode()
+
+
+def _spoiled(draw, entry):
+    """Return an entry, or a block of entries, with another number in it."""
+    if isinstance(entry, list) and entry:
+        return [_spoiled(draw, entry[0]), *entry[1:]]
+    return draw.choice([*FLOATS, -1.0, 2.0, 1e20])
+
+
 MUTATORS = {
     "model": safetensors_file,
     "fit checkpoint": safetensors_file,
     "selection checkpoint": selection_file,
+    "damaged model": changed_bytes,
+    "damaged fit checkpoint": changed_bytes,
+    "damaged selection checkpoint": changed_bytes,
     "csv": text_table,
+    "tsv": text_table,
+    "tu": text_table,
     "csv.gz": gzip_table,
     "txt": text_table,
     "mtx": matrix_market,
     "npz table": npz_file,
     "npz graph": npz_file,
     "parquet": changed_bytes,
-    "operator": json_file,
-    "sparse": json_file,
+    "operator": operator_arguments,
+    "sparse": sparse_arrays,
 }
+"""What changes the valid files, by the kind of file."""
+MADE_OF_JSON = ("operator", "sparse")
+"""Kinds that are no files to the library: their JSON must stay readable."""

@@ -4,15 +4,21 @@ It checks what it can of the answer, and raises `WrongAnswerError` where it is w
 """
 
 import json
+import tempfile
+from functools import cache
+from pathlib import Path
 
 import numpy as np
+import polars as pl
 import scipy.sparse as sp
 import torch
 
 import walkconv
+from tests.hostile import bases, expected
 from tests.hostile.bases import CHECKPOINTED, GRID, SELECTED, X, Y
 from walkconv import GraphCNNRegressor, GraphSample, ModelFileError, io
 from walkconv.conv.definition import define_graph_conv
+from walkconv.datasets import load_tu
 
 
 class WrongAnswerError(Exception):
@@ -21,7 +27,13 @@ class WrongAnswerError(Exception):
 
 def load_and_predict(path):
     """Load a model and let it predict."""
-    model = walkconv.load(path)
+    found = _predictions(walkconv.load(path))
+    if found is not None and len(found) != 3:
+        raise WrongAnswerError(f"{len(found)} predictions for 3 rows")
+
+
+def _predictions(model):
+    """Return what a model predicts for three samples, None where no samples fit."""
     if model.encoding_ is None:
         shape = model.scaling_.mean.shape
         rows = np.zeros((3, *shape)) if shape[1] > 1 else np.zeros((3, shape[0]))
@@ -32,16 +44,39 @@ def load_and_predict(path):
         rows = [GraphSample(walkconv.grid_graph((5,)), x=x, tags=tags)] * 3
     names = getattr(model, "feature_names_in_", None)
     if names is not None and not all(names):
-        return
+        return None
     with np.errstate(all="ignore"):
         try:
-            found = model.predict(rows)
+            return model.predict(rows)
         except ValueError as error:
             if "readout" not in str(error) and "pool" not in str(error):
                 raise
-            return
-    if len(found) != 3:
-        raise WrongAnswerError(f"{len(found)} predictions for 3 rows")
+            return None
+
+
+def load_damaged(path):
+    """Load a model whose bytes have changed: it is refused, or it predicts what it did."""
+    model = walkconv.load(path)
+    found = _predictions(model)
+    if not any(np.array_equal(found, each) for each in _known_predictions()):
+        raise WrongAnswerError("a damaged model predicts something else")
+
+
+def continue_damaged_fit(path):
+    """Continue a fit from a checkpoint whose bytes have changed: the same model, or refused."""
+    model = GraphCNNRegressor(**CHECKPOINTED).fit(X, Y, checkpoint=path)
+    if not np.array_equal(model.predict(X), _fitted_predictions()):
+        raise WrongAnswerError("a damaged checkpoint leads to another model")
+
+
+def continue_damaged_selection(path):
+    """Continue a selection from a checkpoint whose bytes have changed: the same neighbours."""
+    found = walkconv.select_neighbors(walkconv.grid_graph(GRID), checkpoint=path, **SELECTED)
+    whole = walkconv.select_neighbors(walkconv.grid_graph(GRID), **SELECTED)
+    if not (
+        np.array_equal(found.index, whole.index) and np.array_equal(found.visits, whole.visits)
+    ):
+        raise WrongAnswerError("a damaged checkpoint leads to other neighbours")
 
 
 def continue_fit(path):
@@ -61,22 +96,44 @@ def continue_selection(path):
 
 
 def read_table(path):
-    """Read a table and take its features and its target."""
+    """Read a table, take its features and its target, or what it holds if it is a graph."""
     table = io.read_table(path)
-    features = io.take_features(table, drop=[n for n in ("sort",) if n in table.columns])
-    if features.height != table.height:
-        raise WrongAnswerError("rows were lost")
+    held = io.read_graph_or_table(path)
+    if isinstance(held, io.NamedGraph):
+        _check_graph(held, path)
+        return
+    differ = expected.differing_cell(table, path)
+    if differ:
+        raise WrongAnswerError(differ)
+    text = [column.name for column in table if column.dtype in (pl.String, pl.Date, pl.Datetime)]
+    if len(text) < table.width:
+        features = io.take_features(table, drop=text)
+        if features.height != table.height:
+            raise WrongAnswerError("rows were lost")
     io.take_target(table, table.columns[-1])
 
 
 def read_graph(path):
     """Read a graph, or a table, and find neighbours."""
     held = io.read_graph_or_table(path)
-    if not isinstance(held, io.NamedGraph):
-        return
+    if isinstance(held, io.NamedGraph):
+        _check_graph(held, path)
+
+
+def read_collection(path):
+    """Read a collection of graphs with a class each."""
+    found = load_tu(path.stem, data_home=path.parent)
+    if len(found.graphs) != len(found.y) or not len(found.y):
+        raise WrongAnswerError("graphs without classes")
+
+
+def _check_graph(held, path):
     n_nodes = held.graph.shape[0]
     if len(held.names) != n_nodes:
         raise WrongAnswerError("names without nodes")
+    differ = expected.differing_edge(held, path)
+    if differ:
+        raise WrongAnswerError(differ)
     if n_nodes <= 5000:
         found = walkconv.select_neighbors(held.graph, n_neighbors=min(3, n_nodes))
         _check_neighbors(held.graph.astype(float).toarray() if n_nodes < 50 else None, found)
@@ -135,6 +192,11 @@ TARGETS = {
     "model": (load_and_predict, (ModelFileError,)),
     "fit checkpoint": (continue_fit, (ModelFileError, ValueError)),
     "selection checkpoint": (continue_selection, (ValueError,)),
+    "damaged model": (load_damaged, (ModelFileError,)),
+    "damaged fit checkpoint": (continue_damaged_fit, (ModelFileError, ValueError)),
+    "damaged selection checkpoint": (continue_damaged_selection, (ValueError,)),
+    "tsv": (read_table, (ValueError, io.ColumnError)),
+    "tu": (read_collection, (ValueError,)),
     "csv": (read_table, (ValueError, io.ColumnError)),
     "csv.gz": (read_table, (ValueError, io.ColumnError)),
     "txt": (read_graph, (ValueError, io.ColumnError)),
@@ -146,6 +208,23 @@ TARGETS = {
     "sparse": (use_sparse, (ValueError, TypeError)),
 }
 """What is done with a kind of file, and the clear errors, of exactly these classes."""
+
+
+@cache
+def _known_predictions():
+    """Return what each valid model predicts."""
+    found = []
+    for content in bases.models():
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "m")
+            path.write_bytes(content)
+            found.append(_predictions(walkconv.load(path)))
+    return found
+
+
+@cache
+def _fitted_predictions():
+    return GraphCNNRegressor(**CHECKPOINTED).fit(X, Y).predict(X)
 
 
 class MalformedCaseError(Exception):
@@ -175,10 +254,21 @@ def _tensor(given, name):
         draw = torch.Generator().manual_seed(0)
         if name == "index":
             highest = given.get("highest", 5)
-            return torch.randint(-1, highest, shape, generator=draw).to(dtype)
-        return torch.randn(shape, generator=draw).to(dtype)
-    except (TypeError, ValueError, RuntimeError, OverflowError, AttributeError):
+            tensor = torch.randint(-1, highest, shape, generator=draw).to(dtype)
+        else:
+            tensor = torch.randn(shape, generator=draw).to(dtype)
+        return LAYOUTS[given.get("layout", "plain")](tensor)
+    except (TypeError, ValueError, RuntimeError, LookupError, OverflowError, AttributeError):
         raise MalformedCaseError from None
+
+
+LAYOUTS = {
+    "plain": lambda tensor: tensor,
+    "transposed": lambda tensor: tensor.mT.contiguous().mT if tensor.ndim > 1 else tensor,
+    "strided": lambda tensor: tensor.repeat_interleave(2, dim=-1)[..., ::2],
+    "expanded": lambda tensor: tensor[:1].expand_as(tensor),
+}
+"""Ways to lie in memory; the last one gives other values."""
 
 
 def _sparse(given):
@@ -191,9 +281,9 @@ def _sparse(given):
         matrix = sp.coo_array(shape).asformat(kind)
         matrix.data = np.array(given["data"], dtype=float)
         if kind == "coo":
-            matrix.coords = tuple(_indices(given[name]) for name in ("row", "col"))
+            matrix.coords = tuple(_indices(given, name) for name in ("row", "col"))
         else:
-            matrix.indptr, matrix.indices = _indices(given["indptr"]), _indices(given["indices"])
+            matrix.indptr, matrix.indices = (_indices(given, n) for n in ("indptr", "indices"))
         if kind == "bsr" and matrix.data.ndim != 3:
             raise MalformedCaseError
     except (TypeError, ValueError, KeyError, OverflowError, AttributeError):
@@ -201,8 +291,10 @@ def _sparse(given):
     return matrix
 
 
-def _indices(values):
-    array = np.array(values)
+def _indices(given, name):
+    array = np.array(given[name])
+    if "index type" in given:
+        return array.astype(given["index type"])
     return array.astype(np.int64) if array.size == 0 else array
 
 
@@ -210,9 +302,9 @@ def _entries(given):
     """Yield the entries (row, column, value) of a listed matrix, by its meaning."""
     data, kind = given["data"], given["format"]
     if kind == "coo":
-        yield from zip(given["row"], given["col"], data, strict=True)
+        yield from zip(_indices(given, "row"), _indices(given, "col"), data, strict=True)
         return
-    indptr, indices = given["indptr"], given["indices"]
+    indptr, indices = _indices(given, "indptr"), _indices(given, "indices")
     for major in range(len(indptr) - 1):
         for k in range(indptr[major], indptr[major + 1]):
             block = np.atleast_2d(data[k])

@@ -1,5 +1,6 @@
 """Cases run in a process of its own, under limits of memory and time."""
 
+import gzip
 import json
 import os
 import re
@@ -11,6 +12,8 @@ import subprocess
 import sys
 import tempfile
 import traceback
+import zipfile
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,12 +21,22 @@ SECONDS = 60
 """A case that takes longer hangs. Most take milliseconds; the machine may be busy."""
 BYTES_MORE = 200 * 2**20
 TIMES_THE_FILE = 10
-"""The memory that a case may take: this many bytes, and this many times those of its file."""
+TIMES_THE_TEXT = 25
+"""The memory that a case may take: this many bytes, and this many times those of its file, or of
+the text of a table. Of a compressed file what it unpacks to counts."""
 FAR_MORE = 3 * 2**30
 """At this much more address space the system refuses."""
 ENDINGS = {"model": "", "fit checkpoint": "", "selection checkpoint": "", "npz table": ".npz"}
-ENDINGS |= {"npz graph": ".npz", "operator": "", "sparse": ""}
+ENDINGS |= {"npz graph": ".npz", "operator": "", "sparse": "", "tu": ".txt"}
+ENDINGS |= {f"damaged {kind}": "" for kind in ("model", "fit checkpoint", "selection checkpoint")}
 REQUEST = struct.Struct("<II")
+MOST_SAID = 500
+FIXED = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "POLARS_MAX_THREADS")
+"""One thread each, whatever the environment says."""
+REMOVED = ("WALKCONV_ENGINE", "RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
+"""What would make a worker another one than the next."""
+MAKE = "make "
+"""Before a kind: its valid files are asked for."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +44,7 @@ class Outcome:
     """What a case came to: "ok", "refused", "malformed", or a finding.
 
     Findings are "raw" (an error of an unclear class), "wrong" (an answer), "memory", "hang" and
-    "crash".
+    "crash". What was refused has the message as its detail.
     """
 
     what: str
@@ -50,6 +63,14 @@ class Worker:
     def __init__(self):
         self.process = None
         self.folder = tempfile.TemporaryDirectory()
+
+    def bases(self, kind):
+        """Return the valid files of a kind, made by the process that will read them."""
+        outcome = self.run(f"{MAKE}{kind}", b"")
+        if outcome.what != "ok":
+            raise RuntimeError(f"the valid files of {kind} could not be made\n{outcome.detail}")
+        made = [Path(self.folder.name, name) for name in json.loads(outcome.detail)]
+        return [path.read_bytes() for path in made]
 
     def run(self, kind, content):
         """Return the outcome of a case."""
@@ -80,14 +101,14 @@ class Worker:
         self.folder.cleanup()
 
     def _start(self):
-        environment = {**os.environ, "OMP_NUM_THREADS": "1", "POLARS_MAX_THREADS": "1"}
+        kept = {name: value for name, value in os.environ.items() if name not in REMOVED}
         with open(Path(self.folder.name, "stderr"), "wb") as said:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "tests.hostile.worker", self.folder.name],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=said,
-                env=environment,
+                env=kept | dict.fromkeys(FIXED, "1"),
             )
 
     def _forget(self):
@@ -100,8 +121,11 @@ def serve(folder):
     """Run the cases that come in at standard input, and write an outcome for each."""
     import warnings
 
+    import torch
+
     from tests.hostile.targets import TARGETS
 
+    torch.set_num_threads(1)
     warnings.simplefilter("ignore")
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     answers, requests = os.fdopen(os.dup(1), "w"), sys.stdin.buffer
@@ -110,18 +134,53 @@ def serve(folder):
         n_name, n_content = REQUEST.unpack(head)
         kind = requests.read(n_name).decode()
         content = requests.read(n_content)
-        path = Path(folder, f"case{ENDINGS.get(kind, '.' + kind)}")
-        path.write_bytes(content)
-        answers.write(json.dumps(_try(TARGETS[kind], path, n_content)) + "\n")
+        if kind.startswith(MAKE):
+            outcome = _make(kind.removeprefix(MAKE), Path(folder))
+        else:
+            path = Path(folder, f"case{ENDINGS.get(kind, '.' + kind)}")
+            path.write_bytes(content)
+            outcome = _try(TARGETS[kind], path)
+        answers.write(json.dumps(outcome) + "\n")
         answers.flush()
         os.truncate(2, 0)
 
 
-def _try(target, path, n_bytes):
+def _make(kind, folder):
+    from tests.hostile.bases import BASES
+
+    names = []
+    try:
+        for number, content in enumerate(BASES[kind]()):
+            names.append(f"base-{number}")
+            (folder / names[-1]).write_bytes(content)
+    except Exception:
+        return {"what": "raw", "detail": traceback.format_exc()}
+    return {"what": "ok", "detail": json.dumps(names)}
+
+
+def _most_bytes(path):
+    """Return the memory that a case may take."""
+    from walkconv.io.packed import most_unpacked
+
+    n_bytes, most = path.stat().st_size, most_unpacked(path)
+    is_text = path.suffix in (".csv", ".tsv", ".gz")
+    with suppress(Exception):  # damaged: no more than the file
+        if path.suffix == ".gz":
+            with gzip.open(path) as file:
+                while n_bytes < most and (part := file.read(2**18)):
+                    n_bytes += len(part)
+        elif path.suffix == ".npz":
+            with zipfile.ZipFile(path) as file:
+                n_bytes = max(n_bytes, sum(member.file_size for member in file.infolist()))
+    return BYTES_MORE + (TIMES_THE_TEXT if is_text else TIMES_THE_FILE) * min(n_bytes, most)
+
+
+def _try(target, path):
     from tests.hostile.targets import MalformedCaseError, WrongAnswerError
 
     run, clear = target
     detail = ""
+    most = _most_bytes(path)
     before = _start_of_peak()
     memory = resource.getrlimit(resource.RLIMIT_AS)[1]
     resource.setrlimit(resource.RLIMIT_AS, (_status("VmSize") + FAR_MORE, memory))
@@ -137,12 +196,16 @@ def _try(target, path, n_bytes):
     except BaseException as error:
         is_clear = type(error) in clear and _is_ours(error)
         what = "refused" if is_clear else "raw"
-        detail = "" if is_clear else traceback.format_exc()
+        detail = (
+            f"{type(error).__name__}: {error}"[:MOST_SAID] if is_clear else traceback.format_exc()
+        )
     finally:
         resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     peak = _status("VmHWM") - before
-    if what in ("ok", "refused") and peak > BYTES_MORE + TIMES_THE_FILE * n_bytes:
-        what, detail = "memory", f"{peak / 2**20:.0f} MiB for {n_bytes} bytes"
+    if what in ("ok", "refused") and peak > most:
+        n_bytes = path.stat().st_size
+        detail = f"{peak / 2**20:.0f} MiB for {n_bytes} bytes; the most is {most / 2**20:.0f} MiB"
+        what = "memory"
     return {"what": what, "detail": detail, "peak_bytes": peak}
 
 
