@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import polars as pl
+import torch
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 from torch import nn
@@ -347,6 +348,136 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
         names = fitted.get("feature_names_in_", np.arange(fitted["n_features_in_"]))
         return pl.DataFrame(list_neighbors(fitted["neighbors_"], names))
 
+    def explain(
+        self,
+        X: Any,
+        *,
+        target: Any = None,
+        baseline: Any = None,
+        n_steps: int = 32,
+        tolerance: float = 0.01,
+    ) -> pl.DataFrame:
+        """Return what every column contributes to the prediction of every row.
+
+        A row of the table sums to the prediction minus the expected prediction (integrated
+        gradients, averaged over the ensemble members): in the units of y, or for a classifier to a
+        difference of probabilities.
+
+        Parameters
+        ----------
+        X : as in `predict`
+            The rows to explain.
+        target : optional
+            For a classifier the class whose probability is explained; by default the class that is
+            predicted for the row. For several outputs the number of one, by default 0.
+        baseline : table with the columns of X, optional
+            The expected prediction is the mean prediction for these rows, a few training rows for
+            example. Time grows with their number. A missing value in them counts as the mean of its
+            column. By default one row with the means of the training rows (zeros if the model does
+            not standardize). Graphs are always compared with themselves without node features: all
+            scaled numbers and all node types are 0.
+        n_steps : int, default 32
+            Points on the way from the baseline to a row.
+        tolerance : float, default 0.01
+            A row whose sum is wrong by more than this share of the largest difference of all rows
+            gets more points, up to 2,048.
+
+        Returns
+        -------
+        polars DataFrame
+            A row for each row of X and a column for each column of X, by name (by number if X has
+            no names). If samples are graphs: a row for each node, with ``sample``, ``node`` and
+            ``attribution``.
+
+        Notes
+        -----
+        The channels of a column are summed. A missing value of a row is not on the way: the change
+        that hiding these values makes at the baseline is shared equally by the missing columns of
+        the row.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import polars as pl
+        >>> from walkconv import GraphCNNRegressor
+        >>> X = np.random.default_rng(0).normal(size=(200, 3))
+        >>> X = pl.DataFrame(X, schema=["north", "east", "south"])
+        >>> model = GraphCNNRegressor("", graph=None, random_state=0).fit(X, 2 * X["east"] - 1)
+        >>> shares = model.explain(X[:5])
+        >>> shares.columns
+        ['north', 'east', 'south']
+        >>> mean = pl.DataFrame(model.scaling_.mean.T, schema=X.columns)
+        >>> expected = model.predict(mean)
+        >>> np.allclose(shares.sum_horizontal(), model.predict(X[:5]) - expected, atol=0.01)
+        True
+        """
+        from walkconv.estimators.explaining import explain
+
+        check_is_fitted(self)
+        return explain(
+            self, X, target=target, baseline=baseline, n_steps=n_steps, tolerance=tolerance
+        )
+
+    def importance(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        by: Literal["column", "neighborhood"] = "column",
+        max_samples: int = 256,
+        random_state: Any = 0,
+    ) -> pl.DataFrame:
+        """Return how much every column matters for the predictions, the most important first.
+
+        Importance is the mean absolute attribution of `explain`. Its cost does not grow with the
+        number of columns.
+
+        Parameters
+        ----------
+        X : as in `predict`
+            Rows to average over; best rows that the model was not trained on.
+        y : array of shape (n_samples,) or (n_samples, n_outputs), optional
+            Their targets: they add the field ``gain``.
+        by : "column" or "neighborhood", default "column"
+            Whether a row of the result stands for a column, or for a column together with its
+            neighbours: then their attributions are summed before the absolute value is taken.
+            Columns that share their information appear there with all of it.
+        max_samples : int, default 256
+            Largest number of rows; more rows are sampled.
+        random_state : int, RandomState or None, default 0
+            Seed of this sample.
+
+        Returns
+        -------
+        polars DataFrame
+            ``column``, its name (its number as text if X has no names; a node feature if samples
+            are graphs); ``importance``, in the units of y, a probability for a classifier, or in
+            standard deviations if there are several outputs, each row then for one of them;
+            ``spread``, the standard deviation over the ensemble members, null if there is one; and
+            with y ``gain``, the part of the loss that the column removes: over all columns the
+            gains sum to the loss at the mean row minus the loss on X (the squared error over the
+            variance of y, or the cross-entropy, averaged over the members). A negative gain means
+            that the model uses the column to its harm.
+
+        Notes
+        -----
+        On synthetic tables with known relevant columns this ranking was as good as permutation
+        importance, which predicts again for every column.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from walkconv import GraphCNNRegressor
+        >>> X = np.random.default_rng(0).normal(size=(300, 5))
+        >>> model = GraphCNNRegressor("C4-FC16", random_state=0).fit(X, X[:, 2])
+        >>> model.importance(X)["column"][0]
+        '2'
+        """
+        from walkconv.estimators.explaining import rank_columns
+
+        check_is_fitted(self)
+        return rank_columns(self, X, y, by=by, max_samples=max_samples, random_state=random_state)
+
     def save(self, path: str | os.PathLike) -> None:
         """Write the fitted model to one safetensors file; `walkconv.load` reads it.
 
@@ -508,10 +639,13 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
         learned = self._fitted.learned
         samples = learned.read(X)
         learned.check(samples)
-        # Where the weights are: a device that was set after the fit does not move them.
-        place = next(iter(self.module_.parameters()), None)
-        device = self._fitted.settings.device if place is None else place.device
-        return learned.batches(samples, device)
+        return learned.batches(samples, self._place)
+
+    @property
+    def _place(self) -> torch.device:
+        """Where the weights are: a device that was set after the fit does not move them."""
+        parameter = next(iter(self.module_.parameters()), None)
+        return self._fitted.settings.device if parameter is None else parameter.device
 
     def _outputs(self, X: Any) -> list[np.ndarray]:
         """Return the outputs (n_samples, n_outputs) of every ensemble member."""

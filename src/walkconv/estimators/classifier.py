@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from torch import Tensor
 from torch.nn import functional
 
-from walkconv._checks import check_option
+from walkconv._checks import check_option, describe
 from walkconv.estimators.base import ATTRIBUTES, SETTINGS, GraphCNN
 from walkconv.estimators.settings import Settings
 from walkconv.networks.architecture import NodeOutput
@@ -70,6 +70,19 @@ class Classes:
     def score(self, outputs: np.ndarray, y: np.ndarray, weight: np.ndarray) -> float:
         """Return the weighted accuracy."""
         return float(np.average(outputs.argmax(axis=1) == y, weights=weight))
+
+    def output_of(self, target: Any) -> int:
+        """Return the number of a class."""
+        known = self.labels.tolist()
+        if target not in known:
+            raise ValueError(
+                f"target must be one of the classes {self.labels}; got {describe(target)}."
+            )
+        return known.index(target)
+
+    def prediction(self, outputs: Tensor, which: Tensor) -> Tensor:
+        """Return the probability (m,) of class `which` (m,) of each row."""
+        return outputs.softmax(dim=1).gather(1, which[:, None])[:, 0]
 
     def attributes(self) -> dict[str, Any]:
         """Return the fitted attributes of the estimator."""

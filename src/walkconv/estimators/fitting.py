@@ -70,6 +70,14 @@ class Target(Protocol):
         """Return how good the outputs are for encoded y; higher is better."""
         ...
 
+    def output_of(self, target: Any) -> int:
+        """Return the number of the output that users call `target`."""
+        ...
+
+    def prediction(self, outputs: Tensor, which: Tensor) -> Tensor:
+        """Return what is predicted (m,) by output `which` (m,) of outputs (m, n_outputs)."""
+        ...
+
     def attributes(self) -> dict[str, Any]:
         """Return the fitted attributes of the estimator."""
         ...

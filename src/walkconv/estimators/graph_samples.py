@@ -42,6 +42,11 @@ class GraphSamples:
     def __len__(self) -> int:
         return len(self.graphs)
 
+    @property
+    def sizes(self) -> list[int]:
+        """Number of nodes of each graph."""
+        return [graph.n_nodes for graph in self.graphs]
+
     def take(self, rows: np.ndarray) -> "GraphSamples":
         """Return some of the graphs."""
         return GraphSamples([self.graphs[row] for row in rows])
@@ -155,6 +160,39 @@ class Nodes:
             "neighbors_": None,
             "orientation_": None,
             "positions_": None,
+        }
+
+    def input_names(self) -> list[str]:
+        """Return the names of the node features: of each node type and each number."""
+        encoding = self.encoding
+        numbers = [f"x {number}" for number in range(len(encoding.mean))]
+        return [f"tag {tag}" for tag in encoding.tags] + (
+            ["degree"] if encoding.uses_degree else numbers
+        )
+
+    def by_input(self, shares: np.ndarray) -> np.ndarray:
+        """Return the shares (n_channels,) of the node features, summed over the nodes."""
+        return shares.sum(axis=0)
+
+    def neighborhoods(self) -> sp.csr_array:
+        """Refuse: node features have no neighbours."""
+        raise ValueError(
+            "by='neighborhood' needs a table: the features of nodes have no neighbours. Use "
+            "by='column'."
+        )
+
+    def list_shares(self, samples: GraphSamples, shares: list[np.ndarray]) -> Arrays:
+        """Return the share of every node, in the order of its graph, with a row for each."""
+        attribution = []
+        for graph, part in zip(samples.graphs, shares, strict=True):
+            order, _ = _prepare(graph, self)
+            of_nodes = np.empty(len(part))
+            of_nodes[order] = part.sum(axis=1)
+            attribution.append(of_nodes)
+        return {
+            "sample": np.repeat(np.arange(len(samples)), samples.sizes),
+            "node": np.concatenate([np.arange(size) for size in samples.sizes]),
+            "attribution": np.concatenate(attribution),
         }
 
     def to_arrays(self) -> tuple[Arrays, dict[str, Any]]:

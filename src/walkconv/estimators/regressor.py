@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+import torch
 from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 from torch import Tensor
 
-from walkconv._checks import as_real, check_flag
+from walkconv._checks import as_real, check_flag, check_integer
 from walkconv.estimators.base import ATTRIBUTES, SETTINGS, GraphCNN
 from walkconv.estimators.scaling import Scaling, learn_scaling
 from walkconv.estimators.settings import Settings
@@ -59,6 +60,18 @@ class Values:
     def score(self, outputs: np.ndarray, y: np.ndarray, weight: np.ndarray) -> float:
         """Return the coefficient of determination."""
         return float(r2_score(y, outputs, sample_weight=weight))
+
+    def output_of(self, target: Any) -> int:
+        """Return the number of an output."""
+        return check_integer(target, "target", minimum=0, maximum=self.n_outputs - 1)
+
+    def prediction(self, outputs: Tensor, which: Tensor) -> Tensor:
+        """Return the value (m,) of output `which` (m,) of each row, in the units of y."""
+        mean, deviation = (
+            torch.from_numpy(part[:, 0]).to(outputs.device, outputs.dtype)[which]
+            for part in (self.scaling.mean, self.scaling.deviation)
+        )
+        return outputs.gather(1, which[:, None])[:, 0] * deviation + mean
 
     def attributes(self) -> dict[str, Any]:
         """Return the fitted attributes of the estimator."""

@@ -55,6 +55,11 @@ class Samples(Protocol):
 
     def __len__(self) -> int: ...
 
+    @property
+    def sizes(self) -> list[int]:
+        """Number of nodes of each sample."""
+        ...
+
     def take(self, rows: np.ndarray) -> Self:
         """Return some of the samples."""
         ...
@@ -99,6 +104,22 @@ class Learned(Protocol):
 
     def attributes(self) -> dict[str, Any]:
         """Return the fitted attributes of the estimator."""
+        ...
+
+    def input_names(self) -> list[str]:
+        """Return the names of what users give for each sample: columns or node features."""
+        ...
+
+    def by_input(self, shares: np.ndarray) -> np.ndarray:
+        """Return the sum (n_inputs,) of shares (n_nodes, n_channels) over each input."""
+        ...
+
+    def neighborhoods(self) -> sp.csr_array:
+        """Return which inputs (n_inputs, n_inputs) are neighbours of each input, 1 or 0."""
+        ...
+
+    def list_shares(self, samples: Any, shares: list[np.ndarray]) -> dict[str, np.ndarray]:
+        """Return the shares (n_nodes, n_channels) of each sample as the columns of a table."""
         ...
 
     def to_arrays(self) -> tuple[Arrays, dict[str, Any]]:

@@ -66,6 +66,11 @@ class TableSamples:
         return self.X.shape[0]
 
     @property
+    def sizes(self) -> list[int]:
+        """Number of nodes of each row."""
+        return [self.shape[0]] * len(self)
+
+    @property
     def shape(self) -> tuple[int, int]:
         """Number of nodes, and of channels of a node."""
         return self.X.shape[1], self.X.shape[2] if self.X.ndim == 3 else 1
@@ -235,6 +240,32 @@ class Columns:
             "orientation_": orientation,
             "positions_": None if orientation is None else orientation.positions,
         }
+
+    def input_names(self) -> list[str]:
+        """Return the names of the columns, or their numbers as text."""
+        names = range(len(self.scaling.mean)) if self.names is None else self.names
+        return [str(name) for name in names]
+
+    def by_input(self, shares: np.ndarray) -> np.ndarray:
+        """Return the shares (n_columns,) of the columns, their channels summed."""
+        return shares.sum(axis=1)
+
+    def neighborhoods(self) -> sp.csr_array:
+        """Return which columns (n_columns, n_columns) are neighbours of each column, 1 or 0."""
+        neighbors = self.levels[0].neighbors if self.levels else None
+        if neighbors is None:
+            raise ValueError(
+                "by='neighborhood' needs a model whose first layer is a C layer; this one has no "
+                "neighbours. Use by='column'."
+            )
+        node, slot = (neighbors.index >= 0).nonzero()
+        ends = (node, neighbors.index[node, slot])
+        return sp.csr_array((np.ones(len(node)), ends), shape=(neighbors.n_nodes,) * 2)
+
+    def list_shares(self, samples: TableSamples, shares: list[np.ndarray]) -> Arrays:
+        """Return the shares of the columns, each with a value for each row."""
+        table = np.stack([self.by_input(each) for each in shares])
+        return dict(zip(self.input_names(), table.T, strict=True))
 
     def to_arrays(self) -> tuple[Arrays, dict[str, Any]]:
         """Return the record without a learned graph, for a file."""
