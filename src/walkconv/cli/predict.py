@@ -1,5 +1,6 @@
 """``walkconv predict``: a model file and a table become predictions."""
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -7,7 +8,10 @@ import typer
 from walkconv.cli.options import check_output, hint_at
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     import numpy as np
+    import polars as pl
 
     from walkconv import GraphCNNClassifier, GraphCNNRegressor
 
@@ -31,33 +35,76 @@ def predict(
         typer.Option(metavar="COLUMN", help="Column to copy to the output; repeatable."),
     ] = None,
 ) -> None:
-    """Predict each row of a table: a number, or a class and the probability of each class."""
-    import polars as pl
+    """Predict each row of a table: a number, or a class and the probability of each class.
 
+    The table may have any number of rows: some thousand are in memory at a time. Standard output
+    gets them as soon as they are predicted.
+    """
     import walkconv
     from walkconv import io
 
     check_output(output, {"MODEL": model, "FILE": data}, endings=io.TABLE_ENDINGS)
     fitted = walkconv.load(model)
-    table = io.read_table(data)
-    kept = io.select_columns(table, keep or [], source=data)
-    names = getattr(fitted, "feature_names_in_", None)
-    if names is None:
-        with hint_at("--keep"):
-            X = io.take_features(table, drop=kept.columns, source=data).to_numpy()
-    else:
-        X = io.take_features(table, list(names), source=data)
-    answers = _answers(fitted, X)
-    if "prediction" in answers and answers["prediction"].dtype == bool and _is_text(output):
-        answers["prediction"] = answers["prediction"].astype(str)  # True, as in probability_True
-    twice = [name for name in kept.columns if name in answers]
-    if twice:
-        raise ValueError(
-            f"--keep must not name a column of the predictions; got {', '.join(twice)}. Rename it "
-            "in the table."
-        )
-    columns = {name: column.tolist() for name, column in answers.items()}
-    io.write_table(pl.concat([kept, pl.DataFrame(columns)], how="horizontal"), output)
+    names = [str(name) for name in getattr(fitted, "feature_names_in_", [])]
+    numbers = [name for name in names if name not in (keep or [])]  # kept as they are written
+    parts = io.read_table_parts(data, numbers=numbers)
+    predictions = _predictions(
+        fitted, parts, names, keep or [], source=data, is_text=_is_text(output)
+    )
+    io.write_table_parts(predictions, output)
+
+
+def _predictions(
+    fitted: "GraphCNNClassifier | GraphCNNRegressor",
+    parts: "Iterable[pl.DataFrame]",
+    features: list[str],
+    keep: list[str],
+    *,
+    source: str,
+    is_text: bool,
+) -> "Iterator[pl.DataFrame]":
+    """Yield the kept columns and the predictions of each part of a table.
+
+    A model without names takes all columns of the first part that are not kept.
+    """
+    import polars as pl
+
+    from walkconv import io
+
+    has_names, n_before = bool(features), 0
+    for part in parts:
+        kept = io.select_columns(part, keep, source=source)
+        with hint_at("--keep") if not has_names else nullcontext():
+            X = io.take_features(
+                part, features or None, drop=kept.columns, source=source, first_row=n_before + 1
+            )
+        features = X.columns
+        _refuse_infinity(X, source, n_before + 1)
+        answers = _answers(fitted, X if has_names else X.to_numpy())
+        if "prediction" in answers and answers["prediction"].dtype == bool and is_text:
+            answers["prediction"] = answers["prediction"].astype(str)  # as in probability_True
+        twice = [name for name in kept.columns if name in answers]
+        if twice:
+            raise ValueError(
+                f"--keep must not name a column of the predictions; got {', '.join(twice)}. Rename "
+                "it in the table."
+            )
+        columns = {name: column.tolist() for name, column in answers.items()}
+        yield pl.concat([kept, pl.DataFrame(columns)], how="horizontal")
+        n_before += part.height
+
+
+def _refuse_infinity(X: "pl.DataFrame", source: str, first_row: int) -> None:
+    """Refuse an infinite cell, with its row."""
+    import polars as pl
+
+    for column in X.select(pl.col(pl.Float64)):
+        is_infinite = column.is_infinite()
+        if is_infinite.any():
+            raise ValueError(
+                f"{source} must hold finite numbers; column {column.name!r} holds infinity in row "
+                f"{first_row + is_infinite.arg_true()[0]}. Correct the cell, or empty it."
+            )
 
 
 def _answers(

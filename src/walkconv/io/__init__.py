@@ -23,8 +23,10 @@ from .columns import ColumnError, select_columns, take_features
 from .formats import NEIGHBORS_ENDINGS, TABLE_ENDINGS, check_writable
 from .graphs import NamedGraph, read_graph, read_graph_or_table
 from .neighbors import write_neighbors
-from .tables import read_table, write_table
+from .parts import read_table_parts
+from .tables import read_table
 from .target import Target, take_target
+from .writing import write_table, write_table_parts
 
 __all__ = [
     "NEIGHBORS_ENDINGS",
@@ -36,9 +38,11 @@ __all__ = [
     "read_graph",
     "read_graph_or_table",
     "read_table",
+    "read_table_parts",
     "select_columns",
     "take_features",
     "take_target",
     "write_neighbors",
     "write_table",
+    "write_table_parts",
 ]

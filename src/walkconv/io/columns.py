@@ -94,6 +94,7 @@ def take_features(
     *,
     drop: Sequence[str] = (),
     source: str = "the table",
+    first_row: int = 1,
 ) -> pl.DataFrame:
     """Return the feature columns of a table as float64, with NaN in empty cells.
 
@@ -107,6 +108,8 @@ def take_features(
         Columns that are not features.
     source : str, optional
         What an error calls the table.
+    first_row : int, default 1
+        What an error calls its first row, if it is a part of a longer table.
 
     Returns
     -------
@@ -121,10 +124,13 @@ def take_features(
     {'height': [1.5, nan]}
     """
     if columns is not None:
-        return as_numbers(select_columns(table, columns, source=source), source, remedy=FIX_CELLS)
+        named = select_columns(table, columns, source=source)
+        return as_numbers(named, source, remedy=FIX_CELLS, first_row=first_row)
     dropped = select_columns(table, drop, source=source).columns
     named = drop_row_numbers(table.drop(dropped), source, can_be_dropped=True)
-    return as_numbers(named, source, remedy="Encode them as numbers", can_be_dropped=True)
+    return as_numbers(
+        named, source, remedy="Encode them as numbers", can_be_dropped=True, first_row=first_row
+    )
 
 
 def drop_row_numbers(
@@ -154,12 +160,17 @@ def is_nameless(name: str) -> bool:
 
 
 def as_numbers(
-    table: pl.DataFrame, source: str, *, remedy: str, can_be_dropped: bool = False
+    table: pl.DataFrame,
+    source: str,
+    *,
+    remedy: str,
+    can_be_dropped: bool = False,
+    first_row: int = 1,
 ) -> pl.DataFrame:
     """Return the columns as float64 with NaN in empty cells; an error ends with the remedy."""
     text = [column for column in table if not _is_number(column)]
     if text:
-        cells = ", ".join(_first_text(column) for column in text[:SHOWN])
+        cells = ", ".join(_first_text(column, first_row) for column in text[:SHOWN])
         others = f" and {len(text) - SHOWN} more" if len(text) > SHOWN else ""
         can_be_dropped = can_be_dropped and len(text) < table.width
         way = " or drop them." if can_be_dropped else "."
@@ -188,14 +199,14 @@ def _is_number(column: pl.Series) -> bool:
     return is_empty or column.dtype.is_numeric() or column.dtype == pl.Boolean
 
 
-def _first_text(column: pl.Series) -> str:
-    """Return the name of a column and its first cell that is not a number; rows count from 1."""
+def _first_text(column: pl.Series, first_row: int) -> str:
+    """Return the name of a column and its first cell that is not a number."""
     is_text = column.is_not_null()
     if column.dtype == pl.String:
         is_odd = is_text & column.cast(pl.Float64, strict=False).is_null()
         is_text = is_odd if is_odd.any() else is_text
     row = is_text.arg_true()[0]
-    return f"{column.name!r} (row {row + 1}: {reprlib.repr(str(column[row]))})"
+    return f"{column.name!r} (row {first_row + row}: {reprlib.repr(str(column[row]))})"
 
 
 def _counted(columns: Sequence[str]) -> str:

@@ -4,6 +4,7 @@ import csv
 import io
 import re
 from collections import Counter
+from collections.abc import Mapping
 from functools import partial
 
 import polars as pl
@@ -16,7 +17,13 @@ DOUBLED = re.compile(r"._duplicated_\d+$")
 ENDINGS = {",": ".csv", "\t": ".tsv"}
 
 
-def read_csv(source: str | bytes, path: str, *, separator: str) -> pl.DataFrame:
+def read_csv(
+    source: str | bytes,
+    path: str,
+    *,
+    separator: str,
+    types: Mapping[str, pl.DataType] | None = None,
+) -> pl.DataFrame:
     """Return a table in text.
 
     Parameters
@@ -27,6 +34,8 @@ def read_csv(source: str | bytes, path: str, *, separator: str) -> pl.DataFrame:
         What an error calls it.
     separator : str
         The character between columns.
+    types : mapping of str to polars DataType, optional
+        Types of columns; the cells decide about the others.
     """
     read = partial(
         pl.read_csv,
@@ -34,6 +43,7 @@ def read_csv(source: str | bytes, path: str, *, separator: str) -> pl.DataFrame:
         separator=separator,
         null_values=EMPTY_CELLS,
         infer_schema_length=None,
+        schema_overrides=types,
     )
     try:
         table = read()
@@ -44,7 +54,8 @@ def read_csv(source: str | bytes, path: str, *, separator: str) -> pl.DataFrame:
         raise
     _check_header(table, path, separator)
     if any(DOUBLED.search(name) for name in table.columns):
-        names = read(has_header=False, n_rows=1, infer_schema=False).row(0)
+        whole = {"has_header": False, "infer_schema": False, "schema_overrides": None}
+        names = read(n_rows=1, **whole).row(0)
         twice = [name for name, times in Counter(names).items() if name and times > 1]
         if twice:
             raise ValueError(

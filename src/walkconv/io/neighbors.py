@@ -8,7 +8,7 @@ import polars as pl
 
 from walkconv._files import whole_file
 from walkconv.io.formats import NEIGHBORS_ENDINGS, check_writable, ending_of
-from walkconv.io.tables import write_table
+from walkconv.io.writing import write_table
 from walkconv.walks import Neighbors
 from walkconv.walks.listing import list_neighbors
 

@@ -1,19 +1,18 @@
-"""Tables in files: CSV, Parquet and npz in, CSV and Parquet out."""
+"""Tables from files: CSV, Parquet and npz."""
 
-import gzip
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import polars as pl
 
-from walkconv._files import whole_file
 from walkconv.io.csv_text import read_csv
 from walkconv.io.formats import (
     PARQUET,
     SEPARATORS,
     TABLE_ENDINGS,
     check_file,
-    check_writable,
     ending_of,
 )
 from walkconv.io.npz import read_npz_table
@@ -45,67 +44,48 @@ def read_table(path: str | os.PathLike[str]) -> pl.DataFrame:
     >>> read_table(path).to_dict(as_series=False)
     {'height': [1.5, None], 'colour': ['red', 'blue']}
     """
-    path = os.fspath(path)
-    if path != "-":
-        check_file(path)
+    path = check_table_file(path)
     ending = ending_of(path)
-    try:
+    with naming(path):
         if ending in PARQUET:
             n_rows = pl.scan_parquet(path).select(pl.len()).collect().item()
             check_unpacked(path, 8 * n_rows * len(pl.read_parquet_schema(path)))
             table = pl.read_parquet(path)
         elif ending == ".npz":
             table = read_npz_table(path)
-        elif path == "-" or ending in SEPARATORS:
+        else:
             source = sys.stdin.buffer.read() if path == "-" else path
             if path.lower().endswith(".gz"):
                 with open_unpacked(path) as file:
                     source = file.read()
             table = read_csv(source, path, separator=SEPARATORS.get(ending, ","))
-        else:
-            known = ", ".join([*TABLE_ENDINGS, ".npz"])
-            raise ValueError(f"The name of a table must end in {known}; got {path}.")
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        reason = next(iter(str(error).splitlines()), "it is damaged")
-        raise ValueError(f"{path} could not be read: {reason}") from error
     if table.is_empty():
-        raise ValueError(f"{path} must have at least one row below its header; it has no rows.")
+        raise no_rows(path)
     return table
 
 
-def write_table(table: pl.DataFrame, path: str | os.PathLike[str]) -> None:
-    """Write a table to a file. The file appears whole or not at all.
-
-    Parameters
-    ----------
-    table : polars DataFrame
-    path : path
-        A file that ends in ``.csv``, ``.csv.gz``, ``.tsv``, ``.tsv.gz``, ``.parquet`` or ``.pq``,
-        or ``-`` for CSV on standard output. A device or a pipe gets CSV if its name has no such
-        end.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> from walkconv.io import write_table
-    >>> write_table(pl.DataFrame({"x": [1, 2], "y": ["a", "b"]}), "-")
-    x,y
-    1,a
-    2,b
-    """
+def check_table_file(path: str | os.PathLike[str]) -> str:
+    """Return the path of a table as text, or raise an error if no table can be read there."""
     path = os.fspath(path)
-    check_writable(path, endings=TABLE_ENDINGS)
     if path == "-":
-        if sys.stdout is None or sys.stdout.closed:
-            raise OSError("Standard output must be open; it is closed. Name a file as output.")
-        sys.stdout.write(table.write_csv())
-        return
-    ending = ending_of(path)
-    separator = SEPARATORS.get(ending, ",")
-    with whole_file(path) as part:
-        if ending in PARQUET:
-            table.write_parquet(part)
-        elif ending.endswith(".gz"):
-            part.write_bytes(gzip.compress(table.write_csv(separator=separator).encode()))
-        else:
-            table.write_csv(part, separator=separator)
+        return path
+    check_file(path)
+    if ending_of(path) not in (*TABLE_ENDINGS, ".npz"):
+        known = ", ".join([*TABLE_ENDINGS, ".npz"])
+        raise ValueError(f"The name of a table must end in {known}; got {path}.")
+    return path
+
+
+@contextmanager
+def naming(path: str) -> Iterator[None]:
+    """Turn an error of polars into one that names the file."""
+    try:
+        yield
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        reason = next(iter(str(error).splitlines()), "it is damaged")
+        raise ValueError(f"{path} could not be read: {reason}") from error
+
+
+def no_rows(path: str) -> ValueError:
+    """Return the error for a table without rows."""
+    return ValueError(f"{path} must have at least one row below its header; it has no rows.")

@@ -1,0 +1,146 @@
+"""Tables of any length, read some rows at a time.
+
+The memory that this takes does not grow with the number of rows. Text is cut into blocks that end
+with a row, and each block is read as a table with the header of the file.
+"""
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from typing import BinaryIO
+
+import polars as pl
+
+from walkconv.io.csv_text import read_csv
+from walkconv.io.formats import PARQUET, SEPARATORS, ending_of
+from walkconv.io.packed import open_unpacked
+from walkconv.io.tables import check_table_file, naming, no_rows, read_table
+
+PART_BYTES = 2**24
+"""Bytes of a part: of text, or of its values as float64."""
+NEWLINE, QUOTE = b"\n", b'"'
+
+
+def read_table_parts(
+    path: str | os.PathLike[str], *, numbers: Sequence[str] = (), n_bytes: int = PART_BYTES
+) -> Iterator[pl.DataFrame]:
+    r"""Yield the rows of a table in a file, in order, some at a time.
+
+    Parameters
+    ----------
+    path : path
+        As in `read_table`. An npz is read whole.
+    numbers : sequence of str, optional
+        Columns of text files that hold numbers, which are read faster then. The types that all
+        other columns have in the first part they keep, as long as the cells fit.
+    n_bytes : int, default 2**24
+        Size of a part.
+
+    Yields
+    ------
+    polars DataFrame of shape (n_rows, n_columns)
+        At least one row.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from walkconv.io import read_table_parts
+    >>> path = Path(tempfile.mkdtemp()) / "table.csv"
+    >>> _ = path.write_text("height,colour\n1.5,red\n2.5,blue\n3.5,red\n")
+    >>> [part.height for part in read_table_parts(path, n_bytes=16)]
+    [1, 2]
+    """
+    path = check_table_file(path)
+    ending = ending_of(path)
+    if ending in PARQUET:
+        return _parquet_parts(path, n_bytes)
+    if ending == ".npz":
+        return _slices(read_table(path), n_bytes)
+    return _text_parts(path, SEPARATORS.get(ending, ","), numbers, n_bytes)
+
+
+def _parquet_parts(path: str, n_bytes: int) -> Iterator[pl.DataFrame]:
+    with naming(path):
+        n_rows = pl.scan_parquet(path).select(pl.len()).collect().item()
+        n_columns = len(pl.read_parquet_schema(path))
+    if not n_rows:
+        raise no_rows(path)
+    rows_at_once = max(1, n_bytes // (8 * max(1, n_columns)))
+    for start in range(0, n_rows, rows_at_once):
+        with naming(path):
+            part = pl.scan_parquet(path).slice(start, rows_at_once).collect()
+        yield part
+
+
+def _slices(table: pl.DataFrame, n_bytes: int) -> Iterator[pl.DataFrame]:
+    yield from table.iter_slices(max(1, n_bytes // (8 * max(1, table.width))))
+
+
+def _text_parts(
+    path: str, separator: str, numbers: Sequence[str], n_bytes: int
+) -> Iterator[pl.DataFrame]:
+    types: dict[str, pl.DataType] = dict.fromkeys(numbers, pl.Float64())
+    n_before = 0
+    for text in _blocks(path, n_bytes):
+        try:
+            with naming(path):
+                part = _read_block(text, path, separator, types)
+        except ValueError as error:
+            if n_before:
+                error.add_note(f"(This is in the rows after row {n_before}.)")
+            raise
+        if not part.is_empty():
+            types = {name: types.get(name, kind) for name, kind in part.schema.items()}
+            n_before += part.height
+            yield part
+    if not n_before:
+        raise no_rows(path)
+
+
+def _read_block(
+    text: bytes, path: str, separator: str, types: dict[str, pl.DataType]
+) -> pl.DataFrame:
+    """Return a block as a table; a column with other cells than expected has the type of these."""
+    try:
+        return read_csv(text, path, separator=separator, types=types)
+    except pl.exceptions.PolarsError:
+        fitting = {name: kind for name, kind in types.items() if kind == pl.String}
+        return read_csv(text, path, separator=separator, types=fitting)
+
+
+def _blocks(path: str, n_bytes: int) -> Iterator[bytes]:
+    """Yield the text of a file in blocks of whole rows, each below the header."""
+    if path == "-":
+        yield from _rows_in_blocks(sys.stdin.buffer, n_bytes)
+        return
+    with closing(open_unpacked(path)) as file:
+        yield from _rows_in_blocks(file, n_bytes)
+
+
+def _rows_in_blocks(file: BinaryIO, n_bytes: int) -> Iterator[bytes]:
+    header = file.readline()
+    while (header.count(QUOTE) % 2 or not header.strip()) and (line := file.readline()):
+        header += line
+    rest, is_first = b"", True
+    while block := file.read(n_bytes):
+        block = rest + block
+        end = _end_of_rows(block)
+        rest = block[end:]
+        if end:
+            yield header + block[:end]
+            is_first = False
+    if rest or is_first:
+        yield header + rest
+
+
+def _end_of_rows(block: bytes) -> int:
+    """Return where the last whole row ends; a line that ends inside quotes goes on."""
+    n_quotes, stop = block.count(QUOTE), len(block)
+    while end := block.rfind(NEWLINE, 0, stop) + 1:
+        n_quotes -= block.count(QUOTE, end, stop)
+        if n_quotes % 2 == 0:
+            return end
+        stop = end - 1
+    return 0
