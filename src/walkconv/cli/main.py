@@ -23,6 +23,7 @@ from walkconv.cli.info import info
 from walkconv.cli.neighbors import neighbors
 from walkconv.cli.predict import predict
 from walkconv.cli.processes import INTERRUPTED, InterruptedFitError, one_voice
+from walkconv.cli.report import report
 
 app = typer.Typer(
     help="Convolutional networks on features that have a graph but no grid.",
@@ -30,7 +31,7 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
 )
-for command in (fit, predict, export, neighbors, info):
+for command in (fit, predict, report, export, neighbors, info):
     app.command()(command)
 
 

@@ -10,10 +10,12 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 import polars as pl
 import torch
+from sklearn import get_config
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
+from walkconv._files import check_writable
 from walkconv.estimators.filters import Filters
 from walkconv.estimators.fitting import Fitted, Request, Target, fit_model
 from walkconv.estimators.settings import Settings, check_batch_size, check_settings
@@ -566,6 +568,77 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
 
         check_is_fitted(self)
         write_onnx(table_model(self._fitted), path, answers_of(self))
+
+    def report(
+        self, path: str | os.PathLike, X: Any = None, y: Any = None, *, comparison: Any = None
+    ) -> None:
+        """Write a report on the model to one HTML file, which opens without a network.
+
+        It says what was fitted and how well it predicts, with an interactive map of the columns and
+        their neighbours, the filters, the training curves, the calibration or the errors, and the
+        rows that are predicted worst.
+
+        Parameters
+        ----------
+        path : path
+            An existing file is replaced, whole or not at all.
+        X, y : optional
+            Test samples and their targets, as in `score`. Without them the report has no scores.
+        comparison : optional
+            What `walkconv.compare` returned, or a dict with ``verdict``, a sentence, and ``rows``,
+            a list of dicts of plain values.
+
+        Examples
+        --------
+        >>> import tempfile, numpy as np, pathlib
+        >>> from walkconv import GraphCNNRegressor
+        >>> X = np.random.default_rng(0).normal(size=(60, 6)).cumsum(axis=1)
+        >>> model = GraphCNNRegressor("C2", max_iter=2, n_members=1).fit(X[:40], X[:40, 3])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     page = pathlib.Path(folder, "report.html")
+        ...     model.report(page, X[40:], X[40:, 3])
+        ...     "Largest errors" in page.read_text(encoding="utf-8")
+        True
+        """
+        from walkconv.reports.render import write_report  # it needs jinja2
+
+        check_writable(path)
+        write_report(self.summarize(X, y, comparison=comparison), path)
+
+    def summarize(self, X: Any = None, y: Any = None, *, comparison: Any = None) -> dict[str, Any]:
+        """Return what `report` shows, as one dict of plain values that JSON can hold.
+
+        `walkconv.render_report` makes the page from it, without the model or the samples.
+
+        Parameters
+        ----------
+        X, y, comparison : optional
+            As in `report`.
+
+        Returns
+        -------
+        dict
+        """
+        from walkconv.estimators.reporting import summarize_model
+
+        check_is_fitted(self)
+        return summarize_model(self, self._fitted, X, y, comparison, self._target_checks)
+
+    def _repr_html_(self) -> str | None:
+        """Return scikit-learn's box of the settings and, once fitted, a small map of the columns.
+
+        A notebook shows it. The map has no script, and a column's name appears under the pointer.
+        """
+        if get_config()["display"] != "diagram":
+            return None
+        from walkconv.reports.notebook import notebook_map
+
+        box = super()._repr_html_inner()
+        return f"{box}{notebook_map(self)}" if hasattr(self, "_fitted") else box
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        page = self._repr_html_()
+        return {"text/plain": repr(self)} | ({} if page is None else {"text/html": page})
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

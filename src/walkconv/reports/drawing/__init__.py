@@ -1,0 +1,1 @@
+"""A summary becomes pictures: SVG as markup. Nothing here sees a model."""

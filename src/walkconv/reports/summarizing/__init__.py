@@ -1,0 +1,1 @@
+"""A fitted model and test rows become a summary: plain values that JSON can hold."""

@@ -1,0 +1,64 @@
+"""Numbers and counts as a reader expects them."""
+
+import math
+
+DIGITS = 4
+LARGE, SMALL = 1e6, 1e-4
+
+
+def number(value: float | None) -> str:
+    """Return a number with four digits, or "n/a" if it is not finite.
+
+    Examples
+    --------
+    >>> from walkconv.reports.wording import number
+    >>> number(1234567), number(0.98765), number(12.5), number(1.5e-7), number(None)
+    ('1,234,567', '0.9877', '12.5', '1.5e-07', 'n/a')
+    """
+    if value is None or not math.isfinite(value):
+        return "n/a"
+    if float(value).is_integer() and abs(value) < 1e12:
+        return f"{int(value):,}"
+    if not SMALL <= abs(value) < LARGE:
+        return f"{value:.3g}"
+    decimals = max(0, DIGITS - 1 - math.floor(math.log10(abs(value))))
+    decimals = min(decimals, DIGITS)
+    return f"{value:,.{decimals}f}".rstrip("0").rstrip(".") if decimals else f"{value:,.0f}"
+
+
+def percent(share: float) -> str:
+    """Return a share as a percentage with a sensible number of decimals.
+
+    Examples
+    --------
+    >>> from walkconv.reports.wording import percent
+    >>> percent(0.98765), percent(0.5), percent(1)
+    ('98.8 %', '50.0 %', '100 %')
+    """
+    return "100 %" if share == 1 else f"{100 * share:.1f} %"
+
+
+def probability(value: float) -> str:
+    """Return a probability with three decimals, which never rounds to 0 or 1.
+
+    Examples
+    --------
+    >>> from walkconv.reports.wording import probability
+    >>> probability(0.12345), probability(1e-9), probability(0.99999)
+    ('0.123', 'less than 0.001', 'more than 0.999')
+    """
+    if value < 0.0005:
+        return "less than 0.001"
+    return "more than 0.999" if value > 0.9995 else f"{value:.3f}"
+
+
+def count(n: int, noun: str, plural: str | None = None) -> str:
+    """Return a number and its noun.
+
+    Examples
+    --------
+    >>> from walkconv.reports.wording import count
+    >>> count(1, "row"), count(2000, "row")
+    ('1 row', '2,000 rows')
+    """
+    return f"{n:,} {noun if n == 1 else plural or noun + 's'}"
