@@ -279,7 +279,11 @@ BAD_SETTINGS = [
     ({"architecture": None}, TypeError, "architecture must be a string"),
     ({"n_neighbors": 0}, ValueError, "n_neighbors must be at least 1; got 0"),
     ({"n_steps": -1}, ValueError, "n_steps must be at least 0; got -1"),
-    ({"standardize": "yes"}, TypeError, "standardize must be True or False; got 'yes'"),
+    (
+        {"standardize": "yes"},
+        TypeError,
+        "standardize must be True, False, 'relevance' or 'auto'; got 'yes'",
+    ),
     ({"soft_clip": 0}, ValueError, "soft_clip must be more than 0 and finite; got 0.0"),
     ({"normalization": "layer"}, ValueError, "normalization must be one of 'batch'"),
     ({"dropout": 1.0}, ValueError, "dropout must be at least 0 and less than 1; got 1.0"),

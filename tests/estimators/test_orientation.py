@@ -194,7 +194,7 @@ def test_samples_that_are_graphs_have_no_common_direction():
     ("settings", "message"),
     [
         ({"order": "up"}, "order must be one of 'visits', 'direction', 'auto'; got 'up'"),
-        ({"order": None}, "order must be one of .*, or positions of shape .*; got None"),
+        ({"order": 2}, "order must be one of .*, or positions of shape .*; got 2"),
         ({"shift": 1}, "shift needs directions: .* got order='visits' with shift=1"),
         ({"order": "auto", "shift": -1}, "shift must be at least 0; got -1"),
         ({"order": "direction", "shift": 2}, "shift=2 in 2 dimension.* at least 25; got 9"),

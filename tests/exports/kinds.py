@@ -85,6 +85,12 @@ KINDS: dict[str, Callable[[], tuple]] = {
     "no normalization": lambda: classifier(table(), "C4-P4-FC8", normalization=None),
     "no clipping": lambda: classifier(table(), "C4-FC8", soft_clip=None),
     "no scaling": lambda: classifier(table(), "C4-FC8", standardize=False, soft_clip=50.0),
+    "columns by relevance": lambda: regressor(
+        table(missing=0.1), "C4-FC8", standardize="relevance"
+    ),
+    "counts by relevance": lambda: classifier(
+        np.abs(table()).round(), "C4-FC8", sign_of(table()), standardize="relevance"
+    ),
     "columns far from zero": lambda: classifier(far_from_zero(), "C4-FC8", sign_of(table())),
     "channels": lambda: classifier(table(24, missing=0.2).reshape(N_ROWS, 8, 3), "C4-P2-FC8"),
     "readout by the mean": lambda: classifier(table(), "C4-G-FC8"),

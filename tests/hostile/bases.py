@@ -41,6 +41,7 @@ def models():
             GraphCNNClassifier("C3-FC4", graph=walkconv.grid_graph((6,)), **small).fit(X, labels)
         ),
         _saved(GraphCNNClassifier("C3-P2-C2-G-FC4", **small).fit(graphs, np.arange(10) % 2)),
+        _saved(GraphCNNClassifier(standardize="relevance", **small).fit(np.abs(X), labels)),
         _saved(GraphCNNRegressor("C2", order=np.arange(12.0).reshape(6, 2), **small).fit(X, Y)),
     ]
 

@@ -43,7 +43,8 @@ def fit(
         typer.Option(
             "--architecture",
             "-a",
-            help="Layers, such as C20-P4-FC100. C20 is a graph convolution with 20 filters, P4 "
+            help="By default the best of a few on held-back rows. Layers, such as C20-P4-FC100. "
+            "C20 is a graph convolution with 20 filters, P4 "
             "pools groups of 4 columns, G pools all nodes, FC100 is a fully connected layer of 100 "
             "units. (N1 predicts a value at every node, which is possible only in Python.)",
         ),

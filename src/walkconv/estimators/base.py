@@ -18,18 +18,30 @@ from torch import nn
 from walkconv._files import check_writable
 from walkconv.estimators.filters import Filters
 from walkconv.estimators.fitting import Fitted, Request, Target, fit_model
-from walkconv.estimators.settings import Settings, check_batch_size, check_settings
+from walkconv.estimators.settings import (
+    BEFORE_CHOICE,
+    FIXED,
+    Settings,
+    check_batch_size,
+    check_settings,
+    is_open,
+    with_fixed,
+)
 from walkconv.networks.network import Network, NetworkPlan, count_parameters
 from walkconv.training.batches import Batches, predict
 from walkconv.walks.listing import list_neighbors
 
 SETTINGS = """
-    architecture : str, default "C8-FC128"
-        Hidden layers in the paper's notation: ``C8`` is a graph convolution with 8 filters,
-        ``FC128`` a fully connected layer of 128 units, ``P4`` max pooling over groups of 4 related
-        columns (``P4mean`` takes means, ``P2x2`` pools the blocks of a grid), ``G`` the mean over
-        all nodes (also ``Gsum``, ``Glog_sum``, ``Gmax``). "" is a linear model. Samples that are
-        graphs need a G before the FC layers.
+    architecture : str, default "auto"
+        Hidden layers. "auto" compares a few candidates on held-back training rows and keeps the
+        best: `choices_` lists them. Open settings, those that are "auto" or None, are then the
+        candidate's, and one that you give holds for all candidates. If you give an architecture,
+        open settings have the values that stand below in brackets.
+        An architecture is text in the paper's notation: ``C8`` is a graph convolution with 8
+        filters, ``FC128`` a fully connected layer of 128 units, ``P4`` max pooling over groups of 4
+        related columns (``P4mean`` takes means, ``P2x2`` pools the blocks of a grid), ``G`` the
+        mean over all nodes (also ``Gsum``, ``Glog_sum``, ``Gmax``). "" is a linear model. Samples
+        that are graphs need a G before the FC layers.
     graph : "correlation", "knn", "heat_kernel", "supervised", None, a callable or a graph
         How the columns are related, "correlation" by default. `fit` learns it from the training
         rows (`correlation_graph`, `knn_graph`, `heat_kernel_graph`, `supervised_graph`), or calls
@@ -40,34 +52,38 @@ SETTINGS = """
         matched. With more than 4,096 columns a learned graph keeps only the strongest edges of each
         column: 128, or ``n_neighbors - 1`` if only the ranking is needed. Ignored without C and P
         layers.
-    n_neighbors : int, default 9
+    n_neighbors : int or "auto", default "auto"
         Neighbours of each column, itself included: the paper's p. All columns if there are fewer.
+        (9)
     n_steps : int or "auto", default 1
         Length of the random walk: the paper's k.
-    order : "visits", "direction", "auto" or array (n_nodes, n_dims), default "visits"
+    order : "visits", "direction", "auto", array (n_nodes, n_dims) or None, default None
         What a slot of a filter means: a rank, as in the paper, or a displacement, the same at
         every column, as in an image filter. An array gives known positions of the columns, for
         directions between them. Without one, "direction" takes the positions from
         `layout_columns`, or from `layout_graph` if the graph is given. "auto" does so only if the
         columns form a line, a ring, a plane or a volume; `orientation_` says which and why.
+        ("visits")
     n_dims : "auto", 1, 2 or 3, default "auto"
         Axes of the layout. "auto" takes the fewest that are adequate.
-    shift : int, default 0
+    shift : int or "auto", default "auto"
         Data augmentation: training shifts every row at random by up to this number of steps along
         the layout. 1 needs 9 neighbours in the plane, 2 needs 25. A warning says when "auto" took
-        visits and the shift is not used.
-    standardize : bool, default True
+        visits and the shift is not used. (0)
+    standardize : bool, "relevance" or "auto", default "auto"
         Centre every column and divide it by its standard deviation over the training rows. For
-        graph samples this applies to the numeric node features.
+        graph samples this applies to the numeric node features. "relevance", for tables, also
+        weights every column by its correlation with y over the training rows, and takes the
+        logarithm of 1 + x in columns of counts. (True)
     soft_clip : float or None, default 3.0
         Soft clipping of scaled values z: ``z / sqrt(1 + (z / soft_clip)^2)``. None does not clip.
         Node features of graph samples are never clipped.
     normalization : "batch" or None, default "batch"
         Batch normalization of the fully connected layers. It also follows the convolutions in
         networks with pooling and in networks on graph samples.
-    dropout : float
-        Probability that training drops a unit of a fully connected layer: 0.2 by default in the
-        classifier, 0.5 in the regressor.
+    dropout : float or "auto", default "auto"
+        Probability that training drops a unit of a fully connected layer. (0.2 in the classifier,
+        0.5 in the regressor)
     conv_dropout : float, default 0.0
         Probability that training drops a column with all its channels after a convolution (a group
         after pooling).
@@ -76,24 +92,28 @@ SETTINGS = """
     schedule : "one_cycle" or "constant", default "one_cycle"
         "one_cycle" raises the learning rate over the first 30 % of `max_iter` epochs and then
         lowers it to zero.
-    learning_rate : float, default 1e-3
-        The learning rate, or the highest one of the cycle.
-    weight_decay : float, default 1e-2
-        Decoupled for "adamw", an L2 penalty for the others.
+    learning_rate : float or "auto", default "auto"
+        The learning rate, or the highest one of the cycle. (1e-3)
+    weight_decay : float or "auto", default "auto"
+        Decoupled for "adamw", an L2 penalty for the others. (1e-2)
     batch_size : int or "auto", default "auto"
         Rows of a batch, in training and in prediction. "auto" is a fiftieth of the training rows,
         at least 16 and at most 128, so that a small table still gets enough steps.
-    max_iter : int, default 20
-        Number of epochs.
+    max_iter : int or "auto", default "auto"
+        Number of epochs. (20)
+    time_limit : float or None, default None
+        Seconds that `fit` may take, the search included. Training then ends in time, its learning
+        rate lowered to zero, and two fits may differ. Without a limit the search takes about as
+        long as training.
     early_stopping : bool or int, default False
         Stop when the score on validation rows has not improved for this number of epochs; True
         means 10. Validation rows are a share of the training rows, or `validation_data` of `fit`.
         The weights of the best epoch are kept whenever there are validation rows.
     validation_fraction : float, default 0.1
         Share of the training rows held out by `early_stopping`.
-    n_members : int
-        Ensemble members: networks trained from different seeds on one graph, averaged. By default 1
-        in the classifier, 3 in the regressor.
+    n_members : int or "auto", default "auto"
+        Ensemble members: networks trained from different seeds on one graph, averaged. (1 in the
+        classifier, 3 in the regressor)
     warm_start : bool, default False
         Whether another `fit` continues with the graph, the scaling and the weights of the last.
     device : str or torch.device, default "auto"
@@ -101,8 +121,9 @@ SETTINGS = """
     random_state : int, RandomState or None, default None
         Seed of the first weights, the order of the rows and dropout.
     verbose : int, default 0
-        1 shows progress: a bar on a terminal, elsewhere a line for every epoch (to the logger
-        "walkconv" if it is set up for INFO, otherwise to the standard error)."""
+        1 says in one line what the search chose, and shows progress: a bar on a terminal, elsewhere
+        a line for every epoch (to the logger "walkconv" if it is set up for INFO, otherwise to the
+        standard error)."""
 """The parameters that both estimators share, for their docstrings."""
 
 ATTRIBUTES = """
@@ -119,6 +140,11 @@ ATTRIBUTES = """
         neighbours, groups and positions of each.
     module_, modules_ : Module, list of Module
         The first ensemble member, and all of them. `module_inputs` makes their input.
+    choices_ : list of dict
+        What the search compared, best first: ``candidate`` in words, ``score`` on held-back
+        training rows (accuracy or R2), ``loss`` (the mean squared error of the probabilities or of
+        the scaled values), ``standard_error`` of the difference in loss to the chosen candidate,
+        ``seconds`` and ``chosen``. None with an architecture of yours.
     history_ : list of dict
         ``member``, ``epoch``, ``loss``, ``seconds`` (not in a loaded model) and, with validation
         rows, ``validation_score`` of every epoch, and what `after_epoch` of `fit` returned.
@@ -150,29 +176,31 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
     weighting: ClassVar[Literal["rank", "signed_visits"]] = "rank"
     conv_dropped: ClassVar[Literal["nodes", "values"]] = "nodes"
     _target_checks: ClassVar[dict[str, bool]] = {}
+    _fixed: ClassVar[dict[str, Any]] = {"dropout": 0.2, "n_members": 1}
 
-    architecture: str = "C8-FC128"
+    architecture: str = "auto"
     _: KW_ONLY
     graph: Any = "correlation"
-    n_neighbors: int = 9
+    n_neighbors: int | Literal["auto"] = "auto"
     n_steps: int | Literal["auto"] = 1
-    order: Any = "visits"
+    order: Any = None
     n_dims: Any = "auto"
-    shift: int = 0
-    standardize: bool = True
+    shift: int | Literal["auto"] = "auto"
+    standardize: bool | Literal["relevance", "auto"] = "auto"
     soft_clip: float | None = 3.0
     normalization: Literal["batch"] | None = "batch"
-    dropout: float = 0.2
+    dropout: float | Literal["auto"] = "auto"
     conv_dropout: float = 0.0
     solver: Literal["adamw", "adam", "rmsprop"] = "adamw"
     schedule: Literal["one_cycle", "constant"] = "one_cycle"
-    learning_rate: float = 1e-3
-    weight_decay: float = 1e-2
+    learning_rate: float | Literal["auto"] = "auto"
+    weight_decay: float | Literal["auto"] = "auto"
     batch_size: int | Literal["auto"] = "auto"
-    max_iter: int = 20
+    max_iter: int | Literal["auto"] = "auto"
+    time_limit: float | None = None
     early_stopping: bool | int = False
     validation_fraction: float = 0.1
-    n_members: int = 1
+    n_members: int | Literal["auto"] = "auto"
     warm_start: bool = False
     device: Any = "auto"
     random_state: Any = None
@@ -267,6 +295,9 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
         check_is_fitted(self)
         model = clone(self)  # by attributes: the constructor of a subclass may lack these settings
         model.warm_start, model.graph = False, self.graph if graph is None else graph
+        if self._fitted.choice is not None:  # filters fit only the network that was chosen
+            for name, value in self._fitted.choice.settings.items():
+                setattr(model, name, value)
         source = Filters(self._fitted.modules, self._fitted.learned, filters)
         request = model._request(filters=source)
         model._keep(fit_model(request, X, y, sample_weight, validation_data))
@@ -663,7 +694,11 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
         parameters = self.get_params(deep=False)
         rare = {name: self._of_class(name) for name in ("ties", "weighting", "conv_dropped")}
         # A subclass may have another constructor: the settings are attributes all the same.
-        given = {field.name: getattr(self, field.name) for field in fields(GraphCNN)}
+        named = {field.name: getattr(self, field.name) for field in fields(GraphCNN)}
+        given = named | rare
+        fixed = FIXED | self._fixed
+        if is_open("architecture", self.architecture):
+            fixed = fixed | BEFORE_CHOICE
 
         def look(now: Fitted) -> dict[str, Any] | None:
             model = copy(self)
@@ -672,8 +707,9 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
             return after_epoch(model)
 
         return Request(
-            settings=check_settings(given | rare),
-            parameters=given | parameters,
+            settings=check_settings(with_fixed(given, fixed)),
+            parameters=named | parameters,
+            given=given,
             target_checks=self._target_checks,
             learn_target=self._learn_target,
             make_network=self.make_network,
@@ -701,6 +737,7 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
         self._fitted = fitted
         for name, value in (fitted.learned.attributes() | fitted.target.attributes()).items():
             setattr(self, name, value)
+        self.choices_ = None if fitted.choice is None else fitted.choice.choices
         self.modules_ = modules
         self.module_ = modules[0]
         self.history_ = history

@@ -46,7 +46,7 @@ def find_graph(X: Any, names: np.ndarray | None, scaling: Scaling, lesson: Lesso
     if isinstance(graph, str) and graph in LEARNERS:
         if n_nodes == 1:
             return sp.csr_array(np.eye(1))
-        return LEARNERS[graph](X, scaling, lesson, _edges_to_keep(n_nodes, lesson))
+        return LEARNERS[graph](X, scaling, lesson, edges_wanted(n_nodes, lesson))
     if lesson.settings.graph_source in ("none", "name"):
         learners = ", ".join(repr(name) for name in LEARNERS)
         raise ValueError(
@@ -117,7 +117,7 @@ def _channels_as_rows(X: Any, scaling: Scaling) -> np.ndarray:
     return scaled.swapaxes(1, 2).reshape(-1, scaled.shape[1])
 
 
-def _edges_to_keep(n_nodes: int, lesson: Lesson) -> int | None:
+def edges_wanted(n_nodes: int, lesson: Lesson) -> int | None:
     """Return the number of edges of a column to keep, None for all.
 
     Other learners than the correlation keep the nearest columns, which need not have the largest
@@ -125,7 +125,8 @@ def _edges_to_keep(n_nodes: int, lesson: Lesson) -> int | None:
     """
     settings = lesson.settings
     ties = settings.ties if isinstance(settings.ties, str) else "position"
-    used = (settings.graph, settings.n_steps, settings.order, ties, settings.weighting)
+    name = settings.graph if isinstance(settings.graph, str) else None
+    used = (name, settings.n_steps, settings.order, ties, settings.weighting)
     only_ranks = used == ("correlation", 1, "visits", "index", "rank") and not settings.pools
     return edges_to_keep(n_nodes, settings.n_neighbors, is_ranked_at_once=only_ranks)
 

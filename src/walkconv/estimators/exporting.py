@@ -27,10 +27,13 @@ def table_model(fitted: Fitted) -> TableModel:
         assert isinstance(target, Values)
         scaling = target.scaling
         answer = Quantities(scaling.mean[:, 0], scaling.deviation[:, 0], target.is_multi_output)
+    relevance = learned.relevance
     return TableModel(
         mean=learned.scaling.mean,
         deviation=learned.scaling.deviation,
         soft_clip=learned.soft_clip,
+        is_count=None if relevance is None else relevance.is_count,
+        weight=None if relevance is None else relevance.weight,
         names=None if learned.names is None else [str(name) for name in learned.names],
         networks=fitted.modules,
         answer=answer,

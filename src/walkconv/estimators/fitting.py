@@ -23,15 +23,18 @@ from walkconv._samples import is_list_of_samples
 from walkconv.estimators.filters import Filters
 from walkconv.estimators.graph_samples import GraphSamples, Nodes
 from walkconv.estimators.samples import Learned, Lesson, Rows, Samples, read_rows
-from walkconv.estimators.settings import Settings
+from walkconv.estimators.settings import CHOSEN, Settings, check_settings, is_open, is_option
 from walkconv.estimators.table_samples import Columns, TableSamples
+from walkconv.estimators.trials import Choice, Parts, choose
 from walkconv.networks.network import NetworkPlan
 from walkconv.training.batches import predict
 from walkconv.training.checkpoint import Checkpoint
+from walkconv.training.countdown import Countdown, start_countdown
 from walkconv.training.loop import (
     BatchLoss,
     Score,
     Training,
+    say,
     seeded,
     single_precision,
     train_members,
@@ -64,6 +67,10 @@ class Target(Protocol):
 
     def row_losses(self, outputs: Tensor, target: Tensor) -> Tensor:
         """Return the loss (m,) of outputs (m, n_outputs)."""
+        ...
+
+    def errors(self, outputs: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Return the error (m,) of each sample for encoded y; the search compares their means."""
         ...
 
     def score(self, outputs: np.ndarray, y: np.ndarray, weight: np.ndarray) -> float:
@@ -108,6 +115,8 @@ class Fitted:
         The ensemble members.
     history : list of dict
         A record for each epoch.
+    choice : Choice or None
+        What the search chose; None if the architecture was given.
     """
 
     settings: Settings
@@ -116,6 +125,7 @@ class Fitted:
     target: Target
     modules: list[nn.Module]
     history: list[dict[str, Any]]
+    choice: Choice | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,8 +135,11 @@ class Request:
     Attributes
     ----------
     settings : Settings
+        Before a search has chosen, with the values of a given architecture for open settings.
     parameters : dict
         The parameters of the estimator.
+    given : dict
+        The parameters and the class attributes that `check_settings` takes, open ones included.
     target_checks : dict
         Of scikit-learn's checks of y.
     learn_target : callable
@@ -145,6 +158,7 @@ class Request:
 
     settings: Settings
     parameters: dict[str, Any]
+    given: dict[str, Any]
     target_checks: dict[str, bool]
     learn_target: Callable[[np.ndarray, Settings], Target]
     make_network: Callable[[NetworkPlan], nn.Module]
@@ -153,6 +167,25 @@ class Request:
     filters: Filters | None = None
     checkpoint: str | os.PathLike | None = None
     after_epoch: Callable[[Fitted], Any] | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a search chooses the architecture."""
+        return is_open("architecture", self.given["architecture"])
+
+    @property
+    def given_settings(self) -> dict[str, Any]:
+        """The settings that the search would choose, but which were given."""
+        return {
+            name: self.given[name]
+            for name in CHOSEN
+            if not is_open(name, self.given[name])
+            and not (name == "order" and is_option(self.given[name], "auto"))
+        }
+
+    def choosing(self, choice: Mapping[str, Any]) -> "Request":
+        """Return the request with the settings of a choice."""
+        return replace(self, settings=check_settings({**self.given, **choice}))
 
 
 def read_samples(X: Any) -> Samples:
@@ -167,9 +200,17 @@ def fit_model(request: Request, X: Any, y: Any, sample_weight: Any, validation_d
     makes the networks by itself.
     """
     processes = current_processes()
+    if request.past is not None and request.past.choice is not None and request.is_open:
+        request = request.choosing(request.past.choice.settings)
     settings, past = request.settings, request.past
+    time_left = start_countdown(settings.time_limit)
     if request.checkpoint is not None and request.parameters["warm_start"]:
         raise ValueError("checkpoint and warm_start do not go together. Choose one.")
+    if settings.time_limit is not None and (request.checkpoint is not None or processes.size > 1):
+        raise ValueError(
+            "time_limit does not go with a checkpoint or with several processes: what time decides "
+            "is not the same twice. Leave it out, or lower max_iter."
+        )
     read = read_samples if past is None else past.learned.read
     rows = read_rows(X, y, sample_weight, read, **request.target_checks)
     if past is not None:
@@ -186,7 +227,7 @@ def fit_model(request: Request, X: Any, y: Any, sample_weight: Any, validation_d
     drawn = int(check_random_state(request.random_state).randint(2**31 - 1))
     seed = processes.from_first(lambda: drawn)
     with _open_checkpoint(request, rows, validation, seed, processes) as checkpoint:
-        return _train(request, target, given_y, rows, validation, seed, processes, checkpoint)
+        return _train(request, target, given_y, rows, validation, seed, time_left, checkpoint)
 
 
 def _train(
@@ -196,20 +237,31 @@ def _train(
     rows: Rows,
     validation: Rows | None,
     seed: int,
-    processes: Processes,
+    time_left: Countdown | None,
     checkpoint: Checkpoint | None,
 ) -> Fitted:
     """Return what is learned from checked rows, whose targets are encoded; `given_y` are not."""
+    processes = current_processes()
     settings, past = request.settings, request.past
     seed = seed if checkpoint is None else checkpoint.seed
     if validation is None and settings.stops_early:
         train, apart = _hold_back(rows.y, target, settings, seed)
         given_y, rows, validation = given_y[train], rows.take(train), rows.take(apart)
+    choice = None if past is None else past.choice
+    if past is None and request.is_open:
+        parts = Parts(request, target, rows, given_y, seed, _make_networks, _batch_loss, time_left)
+        choice = processes.from_first(lambda: _find_choice(parts, checkpoint))
+        request = request.choosing(choice.settings)
+        settings = _in_time(request.settings, choice, time_left)
+        request = replace(request, settings=settings)
+        if settings.verbose and processes.is_first:
+            say(choice.in_words)
     class_weight = request.parameters.get("class_weight")
     loss_weight = target.loss_weight(rows.y, rows.weight, class_weight)
     if past is None:
         like = None if request.filters is None else request.filters.learned
-        lesson = Lesson(settings, given_y, target.is_classification, loss_weight, seed)
+        known = None if choice is None else choice.relations
+        lesson = Lesson(settings, given_y, target.is_classification, loss_weight, seed, known)
         learned = rows.samples.learn(lesson, like)
     else:
         learned = past.learned
@@ -232,7 +284,8 @@ def _train(
     before = [] if past is None else past.history
 
     def model(modules: list[nn.Module], history: list[dict[str, Any]]) -> Fitted:
-        return Fitted(settings, request.parameters, learned, target, modules, [*before, *history])
+        records = [*before, *history]
+        return Fitted(settings, request.parameters, learned, target, modules, records, choice)
 
     def finish_epoch(training: Training) -> None:
         if request.after_epoch is not None:
@@ -244,7 +297,26 @@ def _train(
             checkpoint.write(trainings)
 
     verbose = settings.verbose if processes.is_first else 0
-    return model(*train_members(trainings, verbose=verbose, after_epoch=finish_epoch))
+    return model(
+        *train_members(trainings, verbose=verbose, after_epoch=finish_epoch, time_left=time_left)
+    )
+
+
+def _in_time(settings: Settings, choice: Choice, time_left: Countdown | None) -> Settings:
+    """Return the settings with as many members as there is time for."""
+    if time_left is None:
+        return settings
+    n_members = int(time_left() / choice.member_seconds) if choice.member_seconds else 1
+    return replace(settings, n_members=min(max(1, n_members), settings.n_members))
+
+
+def _find_choice(parts: Parts, checkpoint: Checkpoint | None) -> Choice:
+    """Return what the search chooses, or what it chose before the process ended."""
+    if checkpoint is None:
+        return choose(parts)
+    if checkpoint.choice is None:
+        checkpoint.choice = choose(parts).to_plain()
+    return Choice.from_plain(checkpoint.choice)
 
 
 def _read_validation(request: Request, pair: Any, training: Rows, target: Target) -> Rows | None:

@@ -77,6 +77,11 @@ class GraphSamples:
                 "graph must be left at its default if samples are graphs: each sample brings its "
                 f"own. Got {describe(settings.graph)}."
             )
+        if settings.standardize == "relevance":
+            raise ValueError(
+                "standardize='relevance' is for the columns of a table; samples are graphs. Use "
+                "True or False."
+            )
         if like is not None and not isinstance(like, Nodes):
             raise ValueError(
                 "Filters learned on a table move to a table, those learned on graphs to graphs."

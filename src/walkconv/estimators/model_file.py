@@ -18,6 +18,7 @@ from walkconv.estimators.classifier import Classes, GraphCNNClassifier
 from walkconv.estimators.fitting import KINDS, Fitted, plain_value
 from walkconv.estimators.regressor import GraphCNNRegressor, Values
 from walkconv.estimators.samples import Arrays
+from walkconv.estimators.trials import Choice
 from walkconv.networks.levels import under
 from walkconv.persistence import ModelFileError, read_file, write_file
 
@@ -64,6 +65,7 @@ def save_model(estimator: type[GraphCNN], fitted: Fitted, path: str | os.PathLik
         "kind": fitted.learned.kind,
         "samples": learned,
         "target": target,
+        "choice": None if fitted.choice is None else fitted.choice.to_plain(),
         "n_modules": len(fitted.modules),
         # Without the times, so that equal fits write equal files.
         "history": [{k: v for k, v in r.items() if k != "seconds"} for r in fitted.history],
@@ -139,7 +141,7 @@ def _graph_and_order(fitted: Fitted, arrays: Arrays) -> dict[str, Any]:
         plain["graph"] = graph
     elif "graph.data" not in arrays:
         plain["graph"] = None  # a callable, or given and not used: the neighbours are saved
-    if isinstance(order, str):
+    if order is None or isinstance(order, str):
         plain["order"] = order
     return plain
 
@@ -157,7 +159,10 @@ def _restore(arrays: Arrays, content: dict[str, Any]) -> GraphCNNClassifier | Gr
     parts = under("samples.", arrays)
     if "order" not in parameters:
         model.order = parts["level.0.positions"]
-    request = model._request()
+    request, choice = model._request(), None
+    if request.is_open:
+        choice = Choice.from_plain(content["choice"])
+        request = request.choosing(choice.settings)
     learned = KINDS[content["kind"]].from_arrays(parts, content["samples"], request.settings)
     if "graph" not in parameters:
         model.graph = learned.attributes()["graph_"]
@@ -172,7 +177,7 @@ def _restore(arrays: Arrays, content: dict[str, Any]) -> GraphCNNClassifier | Gr
         modules.append(_with_weights(network, state).to(request.settings.device).eval())
     history = _check_history(content["history"], n_modules)
     kept = request.parameters | {"graph": model.graph}
-    model._keep(Fitted(request.settings, kept, learned, target, modules, history))
+    model._keep(Fitted(request.settings, kept, learned, target, modules, history, choice))
     return model
 
 

@@ -8,7 +8,7 @@ reads further samples, makes batches, says what network they need, and writes it
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from numbers import Number
-from typing import Any, ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,6 +21,9 @@ from walkconv._checks import describe, refuse_masked
 from walkconv.estimators.settings import Settings
 from walkconv.networks.network import NetworkPlan
 from walkconv.training.batches import Batches
+
+if TYPE_CHECKING:
+    from walkconv.estimators.relations import Relations  # it takes a `Lesson`
 
 Arrays = dict[str, np.ndarray]
 
@@ -39,6 +42,8 @@ class Lesson:
         Weight of each sample in the loss.
     seed : int
         Decides ties at random, and trains the network behind a supervised graph.
+    relations : Relations, optional
+        What is already known of the columns of a table.
     """
 
     settings: Settings
@@ -46,6 +51,7 @@ class Lesson:
     is_classification: bool
     weight: np.ndarray
     seed: int
+    relations: "Relations | None" = None
 
 
 class Samples(Protocol):

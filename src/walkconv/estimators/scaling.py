@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 import scipy.sparse as sp
@@ -68,13 +69,15 @@ def _moments(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     Of where the values lie between the lowest and the highest: nothing cancels however far from
     zero a column is, and no square overflows.
     """
-    lowest = np.fmin.reduce([np.fmin.reduce(block) for block in _blocks(X)])
-    highest = np.fmax.reduce([np.fmax.reduce(block) for block in _blocks(X)])
+    lowest = np.fmin.reduce([np.fmin.reduce(block) for block in row_blocks(X)])
+    highest = np.fmax.reduce([np.fmax.reduce(block) for block in row_blocks(X)])
     span = highest - lowest
     unit = np.where(span == 0, 1.0, span)
-    n_present = sum((~np.isnan(block)).sum(axis=0) for block in _blocks(X))
-    mean = sum(np.nansum((block - lowest) / unit, axis=0) for block in _blocks(X)) / n_present
-    squares = sum(np.nansum(((block - lowest) / unit - mean) ** 2, axis=0) for block in _blocks(X))
+    n_present = sum((~np.isnan(block)).sum(axis=0) for block in row_blocks(X))
+    mean = sum(np.nansum((block - lowest) / unit, axis=0) for block in row_blocks(X)) / n_present
+    squares = sum(
+        np.nansum(((block - lowest) / unit - mean) ** 2, axis=0) for block in row_blocks(X)
+    )
     return lowest + span * mean, span * np.sqrt(squares / n_present)
 
 
@@ -86,8 +89,18 @@ def _sparse_moments(X: sp.csr_array) -> tuple[np.ndarray, np.ndarray]:
     return mean, np.where(is_constant, 0.0, np.sqrt(scaler.var_))
 
 
-def _blocks(X: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield some rows at a time as float64, so that no such copy of a large table is made."""
-    rows_at_once = max(1, BLOCK_VALUES // max(1, X[0].size))
-    for start in range(0, len(X), rows_at_once):
-        yield X[start : start + rows_at_once].astype(np.float64)
+def row_blocks(X: np.ndarray | sp.csr_array) -> Iterator[np.ndarray]:
+    """Yield some rows at a time as dense float64, so that no such copy of a large table is made."""
+    rows_at_once = max(1, BLOCK_VALUES // max(1, prod(X.shape[1:])))
+    for start in range(0, X.shape[0], rows_at_once):
+        block = X[start : start + rows_at_once]
+        yield (block if isinstance(block, np.ndarray) else block.toarray()).astype(np.float64)
+
+
+def softly_clipped(scaled: np.ndarray, limit: float | None) -> np.ndarray:
+    """Return ``z / sqrt(1 + (z / limit)^2)`` of scaled values; None does not clip."""
+    if limit is None:
+        return scaled
+    # At a million times the limit it is reached, and squares do not overflow yet.
+    scaled = np.clip(scaled, -1e6 * limit, 1e6 * limit)
+    return scaled / np.sqrt(1 + np.square(scaled / limit))

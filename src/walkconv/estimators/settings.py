@@ -15,6 +15,31 @@ from walkconv.training.loop import SCHEDULES, SOLVERS, TrainingSettings
 ORDERS = ("visits", "direction", "auto")
 MOST_STEPS = 10_000
 """A walk takes as long as it has steps, and a model file may ask for any number."""
+CHOSEN = {
+    "architecture": "auto",
+    "n_neighbors": "auto",
+    "order": None,
+    "shift": "auto",
+    "standardize": "auto",
+    "dropout": "auto",
+    "learning_rate": "auto",
+    "weight_decay": "auto",
+    "max_iter": "auto",
+    "n_members": "auto",
+}
+"""Settings that the search chooses, and the value of each that leaves the choice to it."""
+FIXED = {
+    "n_neighbors": 9,
+    "order": "visits",
+    "shift": 0,
+    "standardize": True,
+    "learning_rate": 1e-3,
+    "weight_decay": 1e-2,
+    "max_iter": 20,
+}
+"""What they are with a given architecture; the estimators add their dropout and members."""
+BEFORE_CHOICE = {"architecture": "C8-FC128", "order": "auto"}
+"""What stands for them until a search has chosen, to check the settings that were given."""
 PATIENCE = 10
 """Epochs without a better score before ``early_stopping=True`` stops."""
 
@@ -35,7 +60,7 @@ class Settings:
     n_dims: int | Literal["auto"]
     shift: int
     ties: Any
-    standardize: bool
+    standardize: bool | Literal["relevance"]
     soft_clip: float | None
     weighting: Weighting
     normalization: Literal["batch"] | None
@@ -46,6 +71,7 @@ class Settings:
     stops_early: bool
     validation_fraction: float
     n_members: int
+    time_limit: float | None
     device: torch.device
     verbose: int
 
@@ -75,14 +101,38 @@ class Settings:
         return (self.nodewise, *slots, self.standardize, self.soft_clip)
 
 
+def is_open(name: str, value: Any) -> bool:
+    """Tell whether a parameter leaves a setting to the search."""
+    if name not in CHOSEN:
+        return False
+    return value is None if CHOSEN[name] is None else is_option(value, CHOSEN[name])
+
+
+def is_option(value: Any, option: str) -> bool:
+    """Tell whether a setting has this text as its value; it may be an array."""
+    return isinstance(value, str) and value == option
+
+
+def with_fixed(parameters: Mapping[str, Any], fixed: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters with fixed values for the open ones.
+
+    Examples
+    --------
+    >>> from walkconv.estimators.settings import with_fixed
+    >>> with_fixed({"dropout": "auto", "max_iter": 5}, {"dropout": 0.2, "max_iter": 20})
+    {'dropout': 0.2, 'max_iter': 5}
+    """
+    return {n: fixed[n] if is_open(n, value) else value for n, value in parameters.items()}
+
+
 def check_settings(parameters: Mapping[str, Any]) -> Settings:
     """Return the checked settings of an estimator, or raise an error that names the wrong one.
 
     Parameters
     ----------
     parameters : mapping
-        The constructor's parameters, and the class attributes `ties`, `weighting` and
-        `conv_dropped`.
+        The constructor's parameters without open settings (`with_fixed`), and the class
+        attributes `ties`, `weighting` and `conv_dropped`.
     """
     given = dict(parameters)
     if given["normalization"] is not None:
@@ -116,7 +166,7 @@ def check_settings(parameters: Mapping[str, Any]) -> Settings:
         n_dims=_check_dims(given["n_dims"]),
         shift=shift,
         ties=given["ties"],
-        standardize=check_flag(given["standardize"], "standardize"),
+        standardize=_check_standardize(given["standardize"]),
         soft_clip=given["soft_clip"],
         weighting=cast(
             Weighting, check_option(given["weighting"], "weighting", ["rank", "signed_visits"])
@@ -133,6 +183,7 @@ def check_settings(parameters: Mapping[str, Any]) -> Settings:
             given["validation_fraction"], "validation_fraction", minimum=0, below=1, is_open=True
         ),
         n_members=check_integer(given["n_members"], "n_members", minimum=1),
+        time_limit=_check_time(given["time_limit"]),
         device=check_device(given["device"]),
         verbose=check_integer(given["verbose"], "verbose", minimum=0),
     )
@@ -149,6 +200,22 @@ def _check_training(given: Mapping[str, Any], patience: int | None) -> TrainingS
         max_iter=check_integer(given["max_iter"], "max_iter", minimum=1),
         patience=patience,
     )
+
+
+def _check_standardize(standardize: Any) -> bool | Literal["relevance"]:
+    if is_option(standardize, "relevance"):
+        return "relevance"
+    if isinstance(standardize, str):
+        raise TypeError(
+            f"standardize must be True, False, 'relevance' or 'auto'; got {describe(standardize)}."
+        )
+    return check_flag(standardize, "standardize")
+
+
+def _check_time(time_limit: Any) -> float | None:
+    if time_limit is None:
+        return None
+    return check_number(time_limit, "time_limit", minimum=0, is_open=True)
 
 
 def _check_order(order: Any) -> tuple[Literal["visits", "direction", "auto"], Any]:

@@ -1,6 +1,5 @@
 """Samples that are rows of a table: how they are read, scaled, related and put into batches."""
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -21,11 +20,18 @@ from walkconv._checks import (
     refuse_odd_table,
 )
 from walkconv._samples import is_list_of_samples
-from walkconv.estimators.column_graph import Orientation, find_graph, orient
+from walkconv.estimators.column_graph import Orientation
+from walkconv.estimators.relations import Relations
+from walkconv.estimators.relevance import Relevance, learn_relevance, logarithm_of_counts
 from walkconv.estimators.samples import Arrays, Learned, Lesson, NeedsTarget
-from walkconv.estimators.scaling import Scaling, learn_scaling, no_scaling
+from walkconv.estimators.scaling import (
+    Scaling,
+    learn_scaling,
+    no_scaling,
+    softly_clipped,
+)
 from walkconv.estimators.settings import Settings
-from walkconv.networks.levels import Level, build_levels, read_levels, under
+from walkconv.networks.levels import Level, read_levels, under
 from walkconv.networks.network import NetworkPlan
 from walkconv.training.whole_batch import draw_for_rows
 from walkconv.walks import Neighbors, slot_offsets
@@ -98,45 +104,30 @@ class TableSamples:
         if like is not None and like.kind != self.kind:
             raise _other_kind_of_filters()
         self._refuse_empty_columns()
-        scaling = learn_scaling(self.X) if settings.standardize else no_scaling(self.X)
-        if not settings.nodewise:
-            return Columns(scaling, settings.soft_clip, self.names)
-        graph = find_graph(self.X, self.names, scaling, lesson)
-        # A table with channels, and a graph that the user chose, are laid out from the graph.
-        is_learned = isinstance(settings.graph, str)
-        orientation = orient(
-            graph,
-            self.X if is_learned and self.X.ndim == 2 else None,
-            order=settings.order,
-            positions=in_column_order(settings.positions, self.names, "positions"),
-            n_dims=settings.n_dims,
-        )
-        if settings.shift and orientation.order == "visits":
-            warnings.warn(
-                f"shift={settings.shift} is not used: order='auto' chose visits because "
-                f"{orientation.reason}.",
-                UserWarning,
-                stacklevel=2,
+        relevance = None
+        if settings.standardize == "relevance":
+            relevance, scaling = learn_relevance(
+                self.X,
+                lesson.y,
+                is_classification=lesson.is_classification,
+                weight=lesson.weight,
+                soft_clip=settings.soft_clip,
             )
-        levels = build_levels(
-            graph,
-            settings.layers,
-            n_neighbors=settings.n_neighbors,
-            n_steps=settings.n_steps,
-            order=orientation.order,
-            positions=orientation.positions,
-            period=orientation.period,
-            ties=in_column_order(settings.ties, self.names, "ties"),
-            random_state=lesson.seed,
-        )
+        else:
+            scaling = learn_scaling(self.X) if settings.standardize else no_scaling(self.X)
+        if not settings.nodewise:
+            return Columns(scaling, settings.soft_clip, self.names, relevance=relevance)
+        known = scaling if relevance is None else None
+        related = (lesson.relations or Relations(self.X, self.names, known)).of(lesson)
         return Columns(
             scaling,
             settings.soft_clip,
             self.names,
-            graph,
+            related.graph,
             settings.graph_source == "given",
-            levels,
-            orientation,
+            related.levels,
+            related.orientation,
+            relevance,
         )
 
     def _refuse_empty_columns(self) -> None:
@@ -174,6 +165,8 @@ class Columns:
     levels : list of Level
     orientation : Orientation or None
         None without C and P layers.
+    relevance : Relevance or None
+        With ``standardize="relevance"``; the scaling is then that of the logarithms of counts.
     """
 
     kind: ClassVar[str] = "table"
@@ -184,6 +177,7 @@ class Columns:
     is_given: bool = False
     levels: list[Level] = field(default_factory=list)
     orientation: Orientation | None = None
+    relevance: Relevance | None = None
 
     def read(self, X: Any) -> TableSamples:
         """Return a checked table whose columns are those of the fit, in that order."""
@@ -215,7 +209,9 @@ class Columns:
 
     def batches(self, samples: TableSamples, device: torch.device) -> "TableBatches":
         """Return the rows as scaled batches."""
-        return TableBatches(samples.X, self.scaling, self.soft_clip, device)
+        return TableBatches(
+            samples.X, self.scaling, self.soft_clip, device, relevance=self.relevance
+        )
 
     def training_batches(self, samples: TableSamples, settings: Settings) -> "TableBatches":
         """Return the rows as scaled batches, shifted along the layout if the settings say so."""
@@ -224,7 +220,9 @@ class Columns:
         neighbors = self.levels[0].neighbors
         assert neighbors is not None  # the first layer is a convolution, or there is no shift
         sources = shift_sources(neighbors, self.orientation.positions.shape[1], settings.shift)
-        return TableBatches(samples.X, self.scaling, self.soft_clip, settings.device, sources)
+        return TableBatches(
+            samples.X, self.scaling, self.soft_clip, settings.device, sources, self.relevance
+        )
 
     def attributes(self) -> dict[str, Any]:
         """Return the fitted attributes of the estimator."""
@@ -272,6 +270,8 @@ class Columns:
         arrays = {f"scaling.{name}": a for name, a in self.scaling.to_arrays().items()}
         for number, level in enumerate(self.levels):
             arrays |= {f"level.{number}.{name}": a for name, a in level.to_arrays().items()}
+        if self.relevance is not None:
+            arrays |= {f"relevance.{name}": a for name, a in self.relevance.to_arrays().items()}
         if self.is_given and self.graph is not None:
             arrays |= {f"graph.{part}": getattr(self.graph, part) for part in GRAPH_PARTS}
         plain = {
@@ -290,6 +290,9 @@ class Columns:
         n_nodes = len(scaling.mean)
         names = _read_names(plain["names"], n_nodes) if plain["names"] else None
         graph = _read_graph(under("graph.", arrays), n_nodes)
+        relevance = None
+        if settings.standardize == "relevance":
+            relevance = Relevance.from_arrays(under("relevance.", arrays), scaling.mean.shape)
         levels, orientation = [], None
         if settings.nodewise:
             levels = read_levels(
@@ -297,7 +300,8 @@ class Columns:
             )
             orientation = Orientation.from_plain(plain["orientation"], levels[0].positions)
         is_given = graph is not None
-        return cls(scaling, settings.soft_clip, names, graph, is_given, levels, orientation)
+        clip = settings.soft_clip
+        return cls(scaling, clip, names, graph, is_given, levels, orientation, relevance)
 
 
 class TableBatches:
@@ -314,6 +318,8 @@ class TableBatches:
     sources : ndarray of shape (n_nodes, n_shifts), int64, optional
         From `shift_sources`. Every row is then shifted at random: each column takes the value of
         its source, or its own mean where the source is -1.
+    relevance : Relevance, optional
+        Counts are replaced by their logarithms before the scaling, and columns weighted after it.
     """
 
     def __init__(
@@ -323,9 +329,10 @@ class TableBatches:
         soft_clip: float | None,
         device: torch.device,
         sources: np.ndarray | None = None,
+        relevance: Relevance | None = None,
     ):
         self.X, self.scaling, self.soft_clip = X, scaling, soft_clip
-        self.device, self.sources = device, sources
+        self.device, self.sources, self.relevance = device, sources, relevance
 
     def __len__(self) -> int:
         return self.X.shape[0]
@@ -343,7 +350,9 @@ class TableBatches:
                 )
         else:
             with np.errstate(over="ignore"):  # infinity is clipped too
-                scaled = _softly_clipped(self.scaling.scale(values), self.soft_clip)
+                scaled = softly_clipped(self.scaling.scale(values), self.soft_clip)
+        if self.relevance is not None:
+            scaled *= self.relevance.weight
         missing = np.isnan(scaled)
         x = torch.from_numpy(scaled).to(self.device)
         return (x, torch.from_numpy(missing).to(self.device)) if missing.any() else (x,)
@@ -353,6 +362,8 @@ class TableBatches:
         picked = self.X[rows]
         values = picked if isinstance(picked, np.ndarray) else picked.toarray()
         values = values.reshape(len(values), *self.scaling.mean.shape)
+        if self.relevance is not None:
+            values = logarithm_of_counts(values, self.relevance.is_count)
         if self.sources is None:
             return values
         n_shifts = self.sources.shape[1]
@@ -446,21 +457,6 @@ def _in_order(X: Any, wanted: list[str]) -> Any:
     return X  # scikit-learn lists the names
 
 
-def in_column_order(values: Any, names: np.ndarray | None, what: str) -> Any:
-    """Return a DataFrame whose rows have the names of the columns in the order of the columns."""
-    if names is None or not hasattr(values, "loc"):
-        return values
-    index = values.index
-    if not any(isinstance(label, str) for label in index):
-        return values
-    if len(index) != len(names) or set(index) != set(names):
-        raise ValueError(
-            f"The rows of {what} must have the names of the columns of X, or be an array in their "
-            f"order; got {list(index)[:3]} ... for {list(names)[:3]} ..."
-        )
-    return values.loc[list(names)]
-
-
 def _columns_without_numbers(X: Any) -> list[Any]:
     """Return the names of such columns of a DataFrame, or their numbers in an array of objects."""
     if hasattr(X, "columns") and hasattr(X, "dtypes"):
@@ -500,12 +496,6 @@ def _is_missing_in_every_row(X: np.ndarray) -> np.ndarray:
         if not is_empty.any():
             break
     return np.asarray(is_empty.reshape(len(is_empty), -1).any(axis=1))
-
-
-def _softly_clipped(scaled: np.ndarray, limit: float) -> np.ndarray:
-    # At a million times the limit it is reached, and squares do not overflow yet.
-    scaled = np.clip(scaled, -1e6 * limit, 1e6 * limit)
-    return scaled / np.sqrt(1 + np.square(scaled / limit))
 
 
 def _other_kind_of_filters() -> ValueError:

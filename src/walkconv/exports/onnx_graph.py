@@ -113,6 +113,10 @@ def _scaled_columns(graph: Graph, layer: ScaledColumns) -> str:
     """Write the scaling; NaN is put aside before the clipping, which need not keep it."""
     value, is_missing = INPUT, graph.add("IsNaN", INPUT)
     shape = (-1,) if layer.mean.shape[1] == 1 else tuple(layer.mean.shape)
+    if layer.is_count is not None:
+        one_more = graph.add("Add", graph.add("Abs", value), graph.constant(np.float32(1)))
+        small = graph.add("Mul", graph.add("Sign", value), graph.add("Log", one_more))
+        value = graph.add("Where", graph.constant(layer.is_count.reshape(shape)), small, value)
     for operator, constant in (("Sub", layer.mean), ("Sub", layer.rest), ("Mul", layer.factor)):
         value = graph.add(operator, value, graph.constant(constant.reshape(shape)))
     if layer.soft_clip is not None:
@@ -124,6 +128,8 @@ def _scaled_columns(graph: Graph, layer: ScaledColumns) -> str:
         length = graph.add("Sqrt", graph.add("Add", square, graph.constant(np.float32(1))))
         value = graph.add("Div", value, length)
         value = graph.add("Where", is_missing, graph.constant(np.float32("nan")), value)
+    if layer.weight is not None:
+        value = graph.add("Mul", value, graph.constant(layer.weight.reshape(shape)))
     if layer.mean.shape[1] == 1:
         value = graph.add("Unsqueeze", value, graph.constant(np.array([2])))
     return value

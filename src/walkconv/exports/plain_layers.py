@@ -29,6 +29,10 @@ class ScaledColumns(nn.Module):
     ----------
     mean, deviation : ndarray of shape (n_columns, n_channels), float64
     soft_clip : float or None
+    is_count : ndarray of shape (n_columns, n_channels), bool, optional
+        Columns replaced by the logarithm of 1 + value beforehand.
+    weight : ndarray of shape (n_columns, n_channels), float32, optional
+        Factors of the columns afterwards.
 
     Shape
     -----
@@ -39,9 +43,22 @@ class ScaledColumns(nn.Module):
     mean: Tensor
     rest: Tensor
     factor: Tensor
+    is_count: Tensor | None
+    weight: Tensor | None
 
-    def __init__(self, mean: np.ndarray, deviation: np.ndarray, soft_clip: float | None):
+    def __init__(
+        self,
+        mean: np.ndarray,
+        deviation: np.ndarray,
+        soft_clip: float | None,
+        *,
+        is_count: np.ndarray | None = None,
+        weight: np.ndarray | None = None,
+    ):
         super().__init__()
+        has_counts = is_count is not None and bool(is_count.any())
+        self.register_buffer("is_count", torch.from_numpy(is_count) if has_counts else None)
+        self.register_buffer("weight", None if weight is None else torch.from_numpy(weight))
         self.soft_clip = soft_clip
         rounded = single(mean, "The means of the columns")
         self.register_buffer("mean", rounded)
@@ -59,13 +76,15 @@ class ScaledColumns(nn.Module):
             raise ValueError(
                 f"x must have shape (n_samples, {n_columns}{channels}); got {tuple(x.shape)}."
             )
+        if self.is_count is not None:
+            x = torch.where(self.is_count, x.sign() * x.abs().log1p(), x)
         # In double precision if x is, as in `predict`.
         scaled = (((x - self.mean) - self.rest) * self.factor).to(self.mean.dtype)
-        if self.soft_clip is None:
-            return scaled
-        farthest = FARTHEST * self.soft_clip
-        scaled = scaled.clamp(-farthest, farthest)
-        return scaled / (1 + (scaled / self.soft_clip).square()).sqrt()
+        if self.soft_clip is not None:
+            farthest = FARTHEST * self.soft_clip
+            scaled = scaled.clamp(-farthest, farthest)
+            scaled = scaled / (1 + (scaled / self.soft_clip).square()).sqrt()
+        return scaled if self.weight is None else scaled * self.weight
 
 
 class FilledMissing(nn.Module):

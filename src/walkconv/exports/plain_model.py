@@ -78,7 +78,9 @@ class ValueAnswer(nn.Module):
 
 def plain_model(model: TableModel) -> PlainModel:
     """Return a fitted model as one module of standard operators, on the CPU, for prediction."""
-    scaling = ScaledColumns(model.mean, model.deviation, model.soft_clip)
+    scaling = ScaledColumns(
+        model.mean, model.deviation, model.soft_clip, is_count=model.is_count, weight=model.weight
+    )
     members = [nn.Sequential(*_plain_layers(network)) for network in model.networks]
     answer: nn.Module = ClassAnswer()
     if not isinstance(model.answer, Probabilities):

@@ -47,6 +47,10 @@ class TableModel:
         How the columns are scaled.
     soft_clip : float or None
         Soft clipping of scaled values z: ``z / sqrt(1 + (z / soft_clip)^2)``.
+    is_count : ndarray of shape (n_columns, n_channels), bool, or None
+        Columns replaced by the logarithm of 1 + value before the scaling.
+    weight : ndarray of shape (n_columns, n_channels), float32, or None
+        Factors of the columns after the clipping.
     names : list of str or None
         Names of the columns.
     networks : sequence of Module
@@ -57,6 +61,8 @@ class TableModel:
     mean: np.ndarray
     deviation: np.ndarray
     soft_clip: float | None
+    is_count: np.ndarray | None
+    weight: np.ndarray | None
     names: list[str] | None
     networks: Sequence[nn.Module]
     answer: Probabilities | Quantities

@@ -43,6 +43,8 @@ class Checkpoint:
     ----------
     seed : int
         The seed to train with.
+    choice : dict or None
+        What a search chose before the training, as plain values.
     """
 
     def __init__(
@@ -57,6 +59,7 @@ class Checkpoint:
         self._arrays: dict[str, np.ndarray] = {}
         self._members: list[dict[str, Any]] = []
         self.graph: str | None = None
+        self.choice: dict[str, Any] | None = None
         found = processes.from_first(self._read)
         if found is not None:
             self._arrays, settings = found
@@ -65,7 +68,10 @@ class Checkpoint:
                 self.seed = check_integer(settings["seed"], "seed", minimum=0, maximum=2**31 - 1)
                 self._members = list(settings["members"])
                 self.graph = settings["graph"]
+                self.choice = settings.get("choice")
                 if not isinstance(self.graph, str | None):
+                    raise TypeError
+                if not isinstance(self.choice, dict | None):
                     raise TypeError
             except (KeyError, TypeError, ValueError):
                 raise ModelFileError(f"{self.path.name} is not a whole checkpoint.") from None
@@ -121,7 +127,8 @@ class Checkpoint:
         }
         members = [{"history": t.history, "best_epoch": t.best_epoch} for t in begun]
         settings = {"identity": self.identity, "seed": self.seed, "members": members}
-        write_file(self.path, KIND, arrays, settings | {"graph": self.graph})
+        found = {"graph": self.graph, "choice": self.choice}
+        write_file(self.path, KIND, arrays, settings | found)
 
     def _read(self) -> tuple[dict[str, np.ndarray], dict[str, Any]] | None:
         return read_file(self.path, KIND) if self.path.exists() else None

@@ -25,6 +25,7 @@ from torch.optim import Optimizer
 from tqdm import tqdm
 
 from walkconv.training.batches import Batches
+from walkconv.training.countdown import Countdown
 from walkconv.training.processes import ALONE, Processes
 from walkconv.training.rmsprop import RMSprop
 from walkconv.training.whole_batch import whole_batch
@@ -164,6 +165,9 @@ class Training:
         Slices of the batches in the shuffled rows.
     best : dict of str to Tensor
         Weights of the epoch with the best score, of the last finished epoch without a score.
+    seconds : float or None
+        Time for this training, None without a limit. The learning rate then follows the time where
+        that is ahead of the epochs, and the last epoch ends when the time does.
     """
 
     def __init__(
@@ -187,6 +191,8 @@ class Training:
         self.history: list[dict[str, Any]] = []
         self.best = _copy_of(network.state_dict())
         self.best_epoch = 0
+        self.seconds: float | None = None
+        self._spent = 0.0
 
     @property
     def epoch(self) -> int:
@@ -198,11 +204,11 @@ class Training:
         """Whether the last epoch is done, or the score has not improved for long enough."""
         patience = self.settings.patience
         is_stuck = patience is not None and self.epoch - self.best_epoch >= patience
-        return self.epoch >= self.settings.max_iter or is_stuck
+        return self.epoch >= self.settings.max_iter or is_stuck or self._time() >= 1
 
     def run_epoch(self, after_batch: Callable[[], Any] = lambda: None) -> None:
         """Train on every row once, then score and remember."""
-        started = time.perf_counter()
+        started, before = time.perf_counter(), self._spent
         with (
             torch.enable_grad(),
             seeded(*self.randomness, self.epoch + 1, device=self.table.device),
@@ -221,6 +227,7 @@ class Training:
                 raise self._divergence("outputs for the validation rows", "NaN or infinity")
             record["validation_score"] = score
         record["seconds"] = time.perf_counter() - started
+        self._spent = before + record["seconds"]
         self._remember(record)
 
     def finish(self) -> None:
@@ -231,9 +238,13 @@ class Training:
     def _pass_over_rows(self, after_batch: Callable[[], Any]) -> float:
         self.network.train()
         order = torch.randperm(len(self.table)).numpy()
-        total = torch.zeros((), dtype=torch.float64)
+        total, n_rows = torch.zeros((), dtype=torch.float64), 0
+        started, before = time.perf_counter(), self._spent
         for number, part in enumerate(self.batches):
-            self._set_rate((self.epoch + number / len(self.batches)) / self.settings.max_iter)
+            if number and self._time() >= 1:
+                break
+            progress = (self.epoch + number / len(self.batches)) / self.settings.max_iter
+            self._set_rate(max(progress, min(1.0, self._time())))
             rows = order[part]
             loss = self._contribution(rows)
             self.optimizer.zero_grad()
@@ -241,8 +252,14 @@ class Training:
             self.processes.sum_gradients(self.network.parameters())
             self.optimizer.step()
             total += loss.detach().cpu() * len(rows)
+            n_rows += len(rows)
+            self._spent = before + time.perf_counter() - started
             after_batch()
-        return float(self.processes.sum(total)) / len(self.table)
+        return float(self.processes.sum(total)) / n_rows
+
+    def _time(self) -> float:
+        """Return the share of the time that is spent, 0 without a limit."""
+        return 0.0 if self.seconds is None else self._spent / max(self.seconds, 1e-9)
 
     def _contribution(self, rows: np.ndarray) -> Tensor:
         """Return what this process adds to the loss of a batch.
@@ -320,6 +337,7 @@ def train_members(
     *,
     verbose: int = 0,
     after_epoch: Callable[[Training], Any] = lambda training: None,
+    time_left: Countdown | None = None,
 ) -> tuple[list[nn.Module], list[dict[str, Any]]]:
     """Train until all are finished, and return the networks and the history of every epoch.
 
@@ -335,18 +353,22 @@ def train_members(
         go to the logger "walkconv" if it is set up for INFO, otherwise to the standard error.
     after_epoch : callable, optional
         Called with the training that has just finished an epoch.
+    time_left : Countdown, optional
+        Seconds that are left for all trainings; each gets an equal part of what is left.
     """
     first = trainings[0]
     # No bar object without a bar: tqdm shares a lock with forked processes even where it is silent.
     bar = _bar(trainings) if verbose and sys.stderr.isatty() else None
     try:
-        for training in trainings:
+        for number, training in enumerate(trainings):
+            if time_left is not None:
+                training.seconds = max(0.0, time_left()) / (len(trainings) - number)
             while not training.is_finished:
                 training.run_epoch((lambda: None) if bar is None else bar.update)
                 if bar is not None:
                     bar.set_postfix_str(_describe(training, len(trainings)))
                 elif verbose:
-                    _say(_describe(training, len(trainings)))
+                    say(_describe(training, len(trainings)))
                 after_epoch(training)
     except KeyboardInterrupt:
         if not first.epoch:
@@ -370,7 +392,8 @@ def _bar(trainings: list[Training]) -> tqdm:
     return tqdm(total=total, initial=done, unit="batch", file=sys.stderr)
 
 
-def _say(line: str) -> None:
+def say(line: str) -> None:
+    """Write a line of progress to the logger "walkconv", or to the standard error."""
     if LOGGER.isEnabledFor(logging.INFO):
         LOGGER.info(line)
     else:
