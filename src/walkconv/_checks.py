@@ -239,6 +239,14 @@ def _refuse(name: str, value: Any, position: tuple[int, ...]) -> NoReturn:
     )
 
 
+def is_missing(value: Any) -> bool:
+    """Say whether a Python object stands for a missing value."""
+    # By its name, so that pandas need not be installed.
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, float | np.floating) and bool(value != value)
+
+
 def closest(name: Any, known: Iterable[Any]) -> str:
     """Return a hint to add to an error about a mistyped name, or an empty string.
 

@@ -120,11 +120,7 @@ def test_a_test_table_is_scored_on_the_same_columns(fit, fitted, tmp_path):
         (["--drop", "Kind"], "Did you mean 'kind'?\n"),
         (["-a", "C4-X3"], "FC512 or N1, joined by hyphens.\n  C4-X3\n     ^^\n"),
         (["--target", "a", "--drop", "kind"], "must have no empty cells; 2 row(s) are empty."),
-        (
-            ["--target", "b"],
-            "else: 'kind' (row 1: 'yes'). Encode them as numbers or drop them. To drop them: "
-            "--drop kind\n",
-        ),
+        (["--category", "kinds"], "must have the column 'kinds'; it has 2 columns: 'a', 'b'."),
         (["--task", "regression"], "holds String"),
         (["--test", "none.csv"], "none.csv must be a file"),
     ],

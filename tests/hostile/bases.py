@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import scipy.sparse as sp
 
@@ -43,7 +44,17 @@ def models():
         _saved(GraphCNNClassifier("C3-P2-C2-G-FC4", **small).fit(graphs, np.arange(10) % 2)),
         _saved(GraphCNNClassifier(standardize="relevance", **small).fit(np.abs(X), labels)),
         _saved(GraphCNNRegressor("C2", order=np.arange(12.0).reshape(6, 2), **small).fit(X, Y)),
+        _saved(GraphCNNRegressor("C2-FC3", **small).fit(mixed(), Y)),
     ]
+
+
+def mixed():
+    """Return a table with every kind of column, 40 rows."""
+    many = [f"level{i % 4}" if i % 2 else f"rare{i // 3}" for i in range(40)]
+    columns = {"number": X[:, 0], "sort": ["a", "b", None, "b"] * 10, "many": many}
+    dates = pd.date_range("2020-01-01", periods=40, freq="10D")
+    sizes = pd.Categorical(["small", "large"] * 20, categories=["small", "large"], ordered=True)
+    return pd.DataFrame(columns | {"date": dates, "size": sizes})
 
 
 @cache

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import scipy.sparse as sp
 import torch
@@ -34,7 +35,10 @@ def load_and_predict(path):
 
 def _predictions(model):
     """Return what a model predicts for three samples, None where no samples fit."""
-    if model.encoding_ is None:
+    if model.table_encoding_ is not None:
+        names = model.feature_names_in_ if hasattr(model, "feature_names_in_") else range(5)
+        rows = pd.DataFrame({name: [None, None, "1"] for name in names})
+    elif model.encoding_ is None:
         shape = model.scaling_.mean.shape
         rows = np.zeros((3, *shape)) if shape[1] > 1 else np.zeros((3, shape[0]))
     else:

@@ -95,6 +95,14 @@ def fit(
     drop: Annotated[
         list[str] | None, typer.Option(metavar="COLUMN", help="Column to ignore; repeatable.")
     ] = None,
+    category: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Column of numbers that are categories, such as codes; repeatable. Text is one "
+            "without this option.",
+        ),
+    ] = None,
     test: Annotated[
         str | None, typer.Option(metavar="FILE", help="Table to test the model on.")
     ] = None,
@@ -105,6 +113,8 @@ def fit(
     `torchrun --nproc-per-node 2 -m walkconv fit ...` trains in two processes. The losses are the
     same up to rounding, and the predictions agree to about four digits.
     """
+    import polars as pl
+
     import walkconv
     from walkconv import io
 
@@ -121,13 +131,15 @@ def fit(
     table = io.read_table(data)
     chosen = io.take_target(table, target, task=task.value, source=data)
     with hint_at("--drop"):
-        X = io.take_features(table, drop=[target, *(drop or [])], source=data)
+        dropped = [target, *(drop or [])]
+        X = io.take_features(table, drop=dropped, text=True, categories=category or [], source=data)
     logger.info(f"{chosen.task} ({chosen.reason}): {X.height} rows, {X.width} features")
     held_out = None
     if test is not None:
         rows = io.read_table(test)
         y_test = io.take_target(rows, target, task=chosen.task, source=test).values
-        held_out = io.take_features(rows, X.columns, source=test), y_test
+        words = X.select(pl.exclude(pl.Float64)).columns
+        held_out = io.take_features(rows, X.columns, text=words, source=test), y_test
     related = known
     if named_graph is not None:
         related = named_graph.align(X.columns)

@@ -45,11 +45,18 @@ def predict(
 
     check_output(output, {"MODEL": model, "FILE": data}, endings=io.TABLE_ENDINGS)
     fitted = walkconv.load(model)
-    names = [str(name) for name in getattr(fitted, "feature_names_in_", [])]
-    numbers = [name for name in names if name not in (keep or [])]  # kept as they are written
+    encoding = fitted.table_encoding_
+    if encoding is None:
+        names = [str(name) for name in getattr(fitted, "feature_names_in_", [])]
+        words = set[str]()
+    else:
+        names = encoding.used_names
+        words = set(names) - set(encoding.number_names)
+    # Kept columns and text are read as they are written.
+    numbers = [name for name in names if name not in words.union(keep or [])]
     parts = io.read_table_parts(data, numbers=numbers)
     predictions = _predictions(
-        fitted, parts, names, keep or [], source=data, is_text=_is_text(output)
+        fitted, parts, names, keep or [], words, source=data, is_text=_is_text(output)
     )
     io.write_table_parts(predictions, output)
 
@@ -59,13 +66,15 @@ def _predictions(
     parts: "Iterable[pl.DataFrame]",
     features: list[str],
     keep: list[str],
+    words: set[str],
     *,
     source: str,
     is_text: bool,
 ) -> "Iterator[pl.DataFrame]":
     """Yield the kept columns and the predictions of each part of a table.
 
-    A model without names takes all columns of the first part that are not kept.
+    A model without names takes all columns of the first part that are not kept. Words are the
+    columns that may hold text.
     """
     import polars as pl
 
@@ -76,7 +85,12 @@ def _predictions(
         kept = io.select_columns(part, keep, source=source)
         with hint_at("--keep") if not has_names else nullcontext():
             X = io.take_features(
-                part, features or None, drop=kept.columns, source=source, first_row=n_before + 1
+                part,
+                features or None,
+                drop=kept.columns,
+                text=sorted(words),
+                source=source,
+                first_row=n_before + 1,
             )
         features = X.columns
         _refuse_infinity(X, source, n_before + 1)

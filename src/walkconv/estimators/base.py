@@ -155,6 +155,10 @@ ATTRIBUTES = """
     n_features_in_, feature_names_in_
         Number and names of the columns, if names are strings: then a DataFrame to predict for may
         have them in any order.
+    table_encoding_ : TableEncoding or None
+        How columns of text, categories and dates become nodes; None if all columns hold numbers.
+    node_names_ : ndarray of shape (n_nodes,) of str, or None
+        Names of the nodes, such as "height" and "colour=red"; None if the columns have no names.
     scaling_ : Scaling or None
         Mean and deviation of every column over the training rows; None if samples are graphs.
     encoding_ : NodeEncoding or None
@@ -224,10 +228,12 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
 
         Parameters
         ----------
-        X : array, DataFrame or sparse matrix of shape (n_samples, n_nodes)
-            Or an array of shape (n_samples, n_nodes, n_channels). NaN is a missing value. Or a list
-            of graphs, one for each sample: `GraphSample` records, networkx graphs, PyG ``Data`` or
-            pairs ``(edge_index, x)``; or a ``Batch`` of PyG.
+        X : array, DataFrame or sparse matrix of shape (n_samples, n_features)
+            Or an array of shape (n_samples, n_nodes, n_channels). NaN is a missing value. The
+            columns of a DataFrame may also hold text, categories and dates: `table_encoding_` turns
+            each of these into one node or several. Or a list of graphs, one for each sample:
+            `GraphSample` records, networkx graphs, PyG ``Data`` or pairs ``(edge_index, x)``; or a
+            ``Batch`` of PyG.
         y : array of shape (n_samples,), for regression also (n_samples, n_outputs)
             What to predict.
         sample_weight : array of shape (n_samples,), optional
@@ -349,8 +355,8 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
         -------
         polars DataFrame
             A row for each slot that is filled: ``node``, ``rank`` (the slot, from 1), ``neighbor``,
-            ``visits`` and ``sign``, as in `Neighbors`. Columns have their names, or their numbers
-            if X has none.
+            ``visits`` and ``sign``, as in `Neighbors`. Nodes have the names `node_names_`, or the
+            numbers of the columns if X has no names.
 
         Examples
         --------
@@ -378,7 +384,8 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
                 f"The model has no C layer on the columns; its architecture is "
                 f"{self._fitted.parameters['architecture']!r}."
             )
-        names = fitted.get("feature_names_in_", np.arange(fitted["n_features_in_"]))
+        names = fitted["node_names_"]
+        names = np.arange(fitted["n_features_in_"]) if names is None else names
         return pl.DataFrame(list_neighbors(fitted["neighbors_"], names))
 
     def explain(

@@ -19,12 +19,19 @@ from walkconv.estimators.scaling import Scaling
 from walkconv.graphs import edges_to_keep, heat_kernel_graph, knn_graph
 from walkconv.graphs.correlation import correlate_columns
 from walkconv.layouts import Layout, layout_columns, layout_graph
+from walkconv.tables import TableEncoding
 
 NEAREST = 10
 """Neighbours of a column in the graph that ``graph="knn"`` learns."""
 
 
-def find_graph(X: Any, names: np.ndarray | None, scaling: Scaling, lesson: Lesson) -> sp.csr_array:
+def find_graph(
+    X: Any,
+    names: np.ndarray | None,
+    scaling: Scaling,
+    lesson: Lesson,
+    encoding: TableEncoding | None = None,
+) -> sp.csr_array:
     """Return the graph of the columns: learned from the training rows, or given.
 
     Parameters
@@ -36,6 +43,10 @@ def find_graph(X: Any, names: np.ndarray | None, scaling: Scaling, lesson: Lesso
         Of the columns.
     lesson : Lesson
         Its settings say which graph.
+    encoding : TableEncoding, optional
+        If nodes come from columns of text, categories or dates. A graph that is given is then one
+        of the columns: each node gets the edges of its column, and the nodes of one column are
+        joined by edges of the largest weight.
 
     Returns
     -------
@@ -55,7 +66,45 @@ def find_graph(X: Any, names: np.ndarray | None, scaling: Scaling, lesson: Lesso
         )
     if lesson.settings.graph_source == "callable":
         graph = _call(lesson.settings.graph, X, scaling, lesson)
+    elif encoding is not None and getattr(graph, "shape", None) != (n_nodes, n_nodes):
+        n_columns = len(encoding.columns)
+        known = None if encoding.names is None else np.array(encoding.names, dtype=object)
+        of_columns = as_graph(graph, names=_order(graph, known, n_columns), n_nodes=n_columns)
+        return spread_graph(of_columns, encoding.column_of_node)
     return as_graph(graph, names=_order(graph, names, n_nodes), n_nodes=n_nodes)
+
+
+def spread_graph(graph: sp.csr_array, column: np.ndarray) -> sp.csr_array:
+    """Return the graph of nodes that belong to the columns of another graph.
+
+    Parameters
+    ----------
+    graph : csr_array of shape (n_columns, n_columns)
+    column : ndarray of shape (n_nodes,), int64
+        The column of each node.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from walkconv import as_graph
+    >>> from walkconv.estimators.column_graph import spread_graph
+    >>> line = as_graph(np.array([[0, 3, 0], [3, 0, 2], [0, 2, 0]]))
+    >>> spread_graph(line, np.array([0, 1, 1, 2])).toarray()  # column 1 has two nodes
+    array([[0., 3., 3., 0.],
+           [3., 0., 3., 2.],
+           [3., 3., 0., 2.],
+           [0., 2., 2., 0.]])
+    """
+    places = column, np.arange(len(column))
+    belongs = sp.csr_array((np.ones(len(column)), places), shape=(graph.shape[0], len(column)))
+    largest = np.abs(graph.data).max(initial=0) or 1.0
+    siblings = sp.coo_array(belongs.T @ belongs)
+    is_other = siblings.row != siblings.col
+    ends = siblings.row[is_other], siblings.col[is_other]
+    joined = sp.csr_array((np.full(len(ends[0]), largest), ends), shape=siblings.shape)
+    spread = sp.csr_array(belongs.T @ graph @ belongs)
+    # A self-loop of a column stays one: it does not lead from one of its nodes to another.
+    return as_graph(spread - spread.multiply(joined != 0) + joined)
 
 
 def scaled_columns(X: Any, scaling: Scaling) -> np.ndarray:

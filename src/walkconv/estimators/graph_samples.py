@@ -160,6 +160,8 @@ class Nodes:
         return {
             "encoding_": self.encoding,
             "scaling_": None,
+            "table_encoding_": None,
+            "node_names_": None,
             "graph_": None,
             "levels_": [],
             "neighbors_": None,

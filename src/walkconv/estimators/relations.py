@@ -16,6 +16,7 @@ from walkconv.estimators.scaling import Scaling, learn_scaling, no_scaling
 from walkconv.estimators.settings import Settings
 from walkconv.networks.architecture import Pooling
 from walkconv.networks.levels import Level, build_levels
+from walkconv.tables import TableEncoding
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,11 +46,14 @@ class Relations:
     names : ndarray of shape (n_nodes,) of str, or None
     scaling : Scaling, optional
         Of the columns as they are, if it is known.
+    encoding : TableEncoding, optional
+        How columns became nodes, if not all hold numbers.
     """
 
     X: Any
     names: np.ndarray | None
     scaling: Scaling | None = None
+    encoding: TableEncoding | None = None
     _graphs: list[tuple[Any, Any, sp.csr_array]] = field(default_factory=list)
     _layouts: list[tuple[sp.csr_array | None, Any, Orientation]] = field(default_factory=list)
     _levels: list[tuple[Any, sp.csr_array, Orientation, list[Level]]] = field(default_factory=list)
@@ -113,7 +117,7 @@ class Relations:
         if self.scaling is None:
             is_scaled = lesson.settings.standardize
             self.scaling = learn_scaling(self.X) if is_scaled else no_scaling(self.X)
-        graph = find_graph(self.X, self.names, self.scaling, lesson)
+        graph = find_graph(self.X, self.names, self.scaling, lesson, self.encoding)
         self._graphs.append((lesson.settings.graph, asked, graph))
         return graph
 

@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import validate_data
 
-from walkconv._checks import describe, refuse_masked
+from walkconv._checks import describe, is_missing, refuse_masked
 from walkconv.estimators.settings import Settings
 from walkconv.networks.network import NetworkPlan
 from walkconv.training.batches import Batches
@@ -202,19 +202,12 @@ def _refuse_missing(y: Any) -> None:
     values = y if isinstance(y, np.ndarray) else np.asarray(y)
     if values.dtype != object:
         return
-    is_missing = [_is_missing(value) for value in values.flat]
-    if any(is_missing):
+    missing = [is_missing(value) for value in values.flat]
+    if any(missing):
         raise ValueError(
-            f"y must have no missing values; {sum(is_missing)} of {len(is_missing)} are missing, "
-            f"the first at {is_missing.index(True)}. Drop these rows."
+            f"y must have no missing values; {sum(missing)} of {len(missing)} are missing, the "
+            f"first at {missing.index(True)}. Drop these rows."
         )
-
-
-def _is_missing(value: Any) -> bool:
-    # By its name, so that pandas need not be installed.
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return True
-    return isinstance(value, float) and value != value
 
 
 class NeedsTarget(BaseEstimator):

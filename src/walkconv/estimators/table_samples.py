@@ -1,7 +1,7 @@
 """Samples that are rows of a table: how they are read, scaled, related and put into batches."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -33,6 +33,8 @@ from walkconv.estimators.scaling import (
 from walkconv.estimators.settings import Settings
 from walkconv.networks.levels import Level, read_levels, under
 from walkconv.networks.network import NetworkPlan
+from walkconv.tables import TableEncoding, learn_table_encoding
+from walkconv.tables.cells import columns_to_encode
 from walkconv.training.whole_batch import draw_for_rows
 from walkconv.walks import Neighbors, slot_offsets
 
@@ -54,18 +56,25 @@ class TableSamples:
     ----------
     X : ndarray of shape (n_samples, n_nodes) or (n_samples, n_nodes, n_channels), or CSR
     names : ndarray of shape (n_nodes,) of str, or None
-        Names of the columns, if all are strings.
+        Names of the nodes: those of the columns, if all are strings, or of their encoding.
+    encoding : TableEncoding or None
+        How columns became nodes; None if all hold numbers.
     """
 
     kind: ClassVar[str] = "table"
     X: Table
     names: np.ndarray | None
+    encoding: TableEncoding | None = None
 
     @classmethod
     def read(cls, X: Any) -> "TableSamples":
         """Return a checked table to learn from."""
         checks = NeedsTarget()
-        X = validate_data(checks, as_table(X), ensure_min_samples=2, **TABLE)
+        X = as_table(X)
+        if _needs_encoding(X):
+            encoding = learn_table_encoding(X)
+            return _encoded(X, encoding, ensure_min_samples=2)
+        X = validate_data(checks, X, ensure_min_samples=2, **TABLE)
         return cls(_as_real_table(X), getattr(checks, "feature_names_in_", None))
 
     def __len__(self) -> int:
@@ -83,7 +92,7 @@ class TableSamples:
 
     def take(self, rows: np.ndarray) -> "TableSamples":
         """Return some of the rows."""
-        return TableSamples(self.X[rows], self.names)
+        return replace(self, X=self.X[rows])
 
     def read_like(self, X: Any) -> "TableSamples":
         """Return a checked table with the same columns, to validate on."""
@@ -92,7 +101,7 @@ class TableSamples:
                 "validation_data must hold a table, as the training samples do; got a list of "
                 "graphs."
             )
-        return _read_columns(X, self.shape[0], self.names)
+        return _read_columns(X, self.shape[0], self.names, self.encoding)
 
     def parts(self) -> list[Any]:
         """Return the table."""
@@ -116,9 +125,17 @@ class TableSamples:
         else:
             scaling = learn_scaling(self.X) if settings.standardize else no_scaling(self.X)
         if not settings.nodewise:
-            return Columns(scaling, settings.soft_clip, self.names, relevance=relevance)
+            return Columns(
+                scaling,
+                settings.soft_clip,
+                self.names,
+                relevance=relevance,
+                encoding=self.encoding,
+            )
         known = scaling if relevance is None else None
-        related = (lesson.relations or Relations(self.X, self.names, known)).of(lesson)
+        related = (lesson.relations or Relations(self.X, self.names, known, self.encoding)).of(
+            lesson
+        )
         return Columns(
             scaling,
             settings.soft_clip,
@@ -128,6 +145,7 @@ class TableSamples:
             related.levels,
             related.orientation,
             relevance,
+            self.encoding,
         )
 
     def _refuse_empty_columns(self) -> None:
@@ -158,6 +176,7 @@ class Columns:
     scaling : Scaling
     soft_clip : float or None
     names : ndarray of shape (n_nodes,) of str, or None
+        Names of the nodes.
     graph : csr_array of shape (n_nodes, n_nodes) or None
         None without C and P layers, and in a loaded model whose graph was learned.
     is_given : bool
@@ -167,6 +186,8 @@ class Columns:
         None without C and P layers.
     relevance : Relevance or None
         With ``standardize="relevance"``; the scaling is then that of the logarithms of counts.
+    encoding : TableEncoding or None
+        How columns become nodes; None if all hold numbers.
     """
 
     kind: ClassVar[str] = "table"
@@ -178,12 +199,13 @@ class Columns:
     levels: list[Level] = field(default_factory=list)
     orientation: Orientation | None = None
     relevance: Relevance | None = None
+    encoding: TableEncoding | None = None
 
     def read(self, X: Any) -> TableSamples:
         """Return a checked table whose columns are those of the fit, in that order."""
         if is_list_of_samples(X):
             raise ValueError("X must be a table, as in fit; got a list of graphs.")
-        return _read_columns(X, len(self.scaling.mean), self.names)
+        return _read_columns(X, len(self.scaling.mean), self.names, self.encoding)
 
     def check(self, samples: TableSamples, name: str = "X") -> None:
         """Refuse a table with another number of channels."""
@@ -226,12 +248,18 @@ class Columns:
 
     def attributes(self) -> dict[str, Any]:
         """Return the fitted attributes of the estimator."""
-        orientation = self.orientation
-        named = {} if self.names is None else {"feature_names_in_": self.names}
+        orientation, encoding = self.orientation, self.encoding
+        names, n_features = self.names, len(self.scaling.mean)
+        if encoding is not None:
+            n_features = len(encoding.columns)
+            names = None if encoding.names is None else np.array(encoding.names, dtype=object)
+        named = {} if names is None else {"feature_names_in_": names}
         return named | {
-            "n_features_in_": len(self.scaling.mean),
+            "n_features_in_": n_features,
+            "node_names_": self.names,
             "scaling_": self.scaling,
             "encoding_": None,
+            "table_encoding_": encoding,
             "graph_": self.graph,
             "levels_": self.levels,
             "neighbors_": self.levels[0].neighbors if self.levels else None,
@@ -279,6 +307,8 @@ class Columns:
             "n_steps": [getattr(level.neighbors, "n_steps", None) for level in self.levels],
             "orientation": None if self.orientation is None else self.orientation.to_plain(),
         }
+        if self.encoding is not None:
+            plain["encoding"] = self.encoding.to_plain()
         return arrays, plain
 
     @classmethod
@@ -289,6 +319,7 @@ class Columns:
         scaling = Scaling.from_arrays(under("scaling.", arrays))
         n_nodes = len(scaling.mean)
         names = _read_names(plain["names"], n_nodes) if plain["names"] else None
+        encoding = _read_encoding(plain["encoding"], names) if "encoding" in plain else None
         graph = _read_graph(under("graph.", arrays), n_nodes)
         relevance = None
         if settings.standardize == "relevance":
@@ -301,7 +332,7 @@ class Columns:
             orientation = Orientation.from_plain(plain["orientation"], levels[0].positions)
         is_given = graph is not None
         clip = settings.soft_clip
-        return cls(scaling, clip, names, graph, is_given, levels, orientation, relevance)
+        return cls(scaling, clip, names, graph, is_given, levels, orientation, relevance, encoding)
 
 
 class TableBatches:
@@ -402,7 +433,7 @@ def shift_sources(neighbors: Neighbors, n_dims: int, shift: int) -> np.ndarray:
 
 
 def as_table(X: Any) -> Any:
-    """Return X with masked values as NaN; refuse columns that are not numeric, by name.
+    """Return X with masked values as NaN; refuse what is no table, and text in an array.
 
     scikit-learn's own error names only a value.
     """
@@ -422,22 +453,45 @@ def as_table(X: Any) -> Any:
             f"X must be a table or a list of graphs; got text, {str(first)!r} first. Molecules in "
             "SMILES notation become graphs by graphs_from_smiles."
         )
-    other = _columns_without_numbers(X)
-    if other:
-        raise TypeError(
-            f"The columns of X must hold numbers; these hold something else: {listed(other)}. "
-            "Drop or encode them."
-        )
+    if isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 2:
+        is_text = [any(isinstance(value, str) for value in column) for column in X.T]
+        if any(is_text):
+            raise TypeError(
+                "The columns of an array must hold numbers; these hold something else: "
+                f"{listed(np.flatnonzero(is_text).tolist())}. Pass a DataFrame, whose columns may "
+                "also hold text, categories and dates: pandas.DataFrame(X).infer_objects()."
+            )
     return X
 
 
-def _read_columns(X: Any, n_nodes: int, names: np.ndarray | None) -> TableSamples:
+def _needs_encoding(X: Any) -> bool:
+    """Say whether X is a frame with columns of text, categories or dates."""
+    return hasattr(X, "columns") and hasattr(X, "dtypes") and bool(columns_to_encode(X))
+
+
+def _encoded(X: Any, encoding: TableEncoding, **checks: int) -> TableSamples:
+    """Return the rows of a frame as checked numbers."""
+    values = validate_data(NeedsTarget(), encoding.apply(X), **checks, **TABLE)
+    return TableSamples(values, encoding.node_names, encoding)
+
+
+def _read_columns(
+    X: Any, n_nodes: int, names: np.ndarray | None, encoding: TableEncoding | None
+) -> TableSamples:
     """Return a checked table whose columns are known; by name they may come in any order."""
+    X = as_table(X)
+    if encoding is not None:
+        return _encoded(X, encoding)
+    if _needs_encoding(X):
+        raise TypeError(
+            "The columns of X must hold numbers, as in fit; these hold something else: "
+            f"{listed(columns_to_encode(X))}. Correct them, or fit on a table that has such "
+            "columns."
+        )
     checks = NeedsTarget()
     checks.n_features_in_ = n_nodes
     if names is not None:
         checks.feature_names_in_ = names
-    X = as_table(X)
     if names is not None and hasattr(X, "columns"):
         X = X if list(X.columns) == list(names) else _in_order(X, list(names))
     X = validate_data(checks, X, reset=False, **TABLE)
@@ -455,28 +509,6 @@ def _in_order(X: Any, wanted: list[str]) -> Any:
     if hint:
         raise ValueError(f"X must have the columns of fit; {unknown[0]!r} is not one.{hint}")
     return X  # scikit-learn lists the names
-
-
-def _columns_without_numbers(X: Any) -> list[Any]:
-    """Return the names of such columns of a DataFrame, or their numbers in an array of objects."""
-    if hasattr(X, "columns") and hasattr(X, "dtypes"):
-        return [
-            name
-            for name, dtype in zip(X.columns, X.dtypes, strict=True)
-            if getattr(dtype, "kind", "O") not in "biuf" and not _is_real(np.asarray(X[name]))
-        ]
-    if isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 2:
-        is_text = [any(isinstance(value, str) for value in column) for column in X.T]
-        return np.flatnonzero(is_text).tolist()
-    return []
-
-
-def _is_real(values: np.ndarray) -> bool:
-    try:
-        as_real(values, "X")
-    except TypeError:
-        return False
-    return True
 
 
 def _as_real_table(X: Any) -> Table:
@@ -514,6 +546,13 @@ def _read_names(names: Any, n_nodes: int) -> np.ndarray:
     if len(set(names)) != n_nodes:
         raise ValueError("the names of the columns must be unique.")
     return np.array(names, dtype=object)
+
+
+def _read_encoding(plain: Any, names: np.ndarray | None) -> TableEncoding:
+    encoding = TableEncoding.from_plain(plain)
+    if names is None or list(encoding.node_names) != list(names):
+        raise ValueError("the names of the nodes must be those of the encoded columns.")
+    return encoding
 
 
 def _read_graph(arrays: Arrays, n_nodes: int) -> sp.csr_array | None:

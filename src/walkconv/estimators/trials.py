@@ -159,7 +159,7 @@ class _Search:
         )
         self.relations = None
         if self.table is not None:
-            self.relations = Relations(self.table.X, self.table.names)
+            self.relations = Relations(self.table.X, self.table.names, encoding=self.table.encoding)
         self.started = None if parts.time_left is None else parts.time_left()
 
     def choose(self) -> Choice:

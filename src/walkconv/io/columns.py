@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from walkconv._checks import SHOWN, listed
+from walkconv.tables.cells import odd_number, read_cells
 
 NAMELESS = re.compile(r"(_duplicated_\d+|Unnamed: \d+(\.\d+)?|__index_level_\d+__)?")
 """No name, or what polars and pandas write if there is no name."""
@@ -93,10 +94,12 @@ def take_features(
     columns: Sequence[str] | None = None,
     *,
     drop: Sequence[str] = (),
+    text: bool | Sequence[str] = False,
+    categories: Sequence[str] = (),
     source: str = "the table",
     first_row: int = 1,
 ) -> pl.DataFrame:
-    """Return the feature columns of a table as float64, with NaN in empty cells.
+    """Return the feature columns of a table, numbers as float64 with NaN in empty cells.
 
     Parameters
     ----------
@@ -106,6 +109,11 @@ def take_features(
         counts the rows.
     drop : sequence of str, optional
         Columns that are not features.
+    text : bool or sequence of str, default False
+        Whether columns may also hold text, categories and dates, which stay as they are; or the
+        names of those that may. Text that seems to be numbers is refused.
+    categories : sequence of str, optional
+        Columns that hold categories even if these are numbers.
     source : str, optional
         What an error calls the table.
     first_row : int, default 1
@@ -124,12 +132,24 @@ def take_features(
     {'height': [1.5, nan]}
     """
     if columns is not None:
-        named = select_columns(table, columns, source=source)
-        return as_numbers(named, source, remedy=FIX_CELLS, first_row=first_row)
-    dropped = select_columns(table, drop, source=source).columns
-    named = drop_row_numbers(table.drop(dropped), source, can_be_dropped=True)
+        named, remedy = select_columns(table, columns, source=source), FIX_CELLS
+    else:
+        dropped = select_columns(table, drop, source=source).columns
+        named = drop_row_numbers(table.drop(dropped), source, can_be_dropped=True)
+        remedy = "Correct or empty these cells" if text else "Encode them as numbers"
+    coded = select_columns(named, categories, source=source)
+    named = named.with_columns(_as_categories(column) for column in coded)
+    if isinstance(text, bool):
+        words = [column.name for column in named if text and _is_text(column)]
+    else:  # known to be text, also where a part of the table holds only digits
+        words = [column.name for column in named if column.name in text and not _is_number(column)]
     return as_numbers(
-        named, source, remedy="Encode them as numbers", can_be_dropped=True, first_row=first_row
+        named,
+        source,
+        remedy=remedy,
+        can_be_dropped=columns is None,
+        text=words,
+        first_row=first_row,
     )
 
 
@@ -165,24 +185,31 @@ def as_numbers(
     *,
     remedy: str,
     can_be_dropped: bool = False,
+    text: Sequence[str] = (),
     first_row: int = 1,
 ) -> pl.DataFrame:
-    """Return the columns as float64 with NaN in empty cells; an error ends with the remedy."""
-    text = [column for column in table if not _is_number(column)]
-    if text:
-        cells = ", ".join(_first_text(column, first_row) for column in text[:SHOWN])
-        others = f" and {len(text) - SHOWN} more" if len(text) > SHOWN else ""
-        can_be_dropped = can_be_dropped and len(text) < table.width
+    """Return the columns as float64 with NaN in empty cells; an error ends with the remedy.
+
+    Columns of text stay as they are.
+    """
+    others = table.drop(text)
+    odd = [column for column in others if not _is_number(column)]
+    if odd:
+        cells = ", ".join(_first_text(column, first_row) for column in odd[:SHOWN])
+        more = f" and {len(odd) - SHOWN} more" if len(odd) > SHOWN else ""
+        can_be_dropped = can_be_dropped and len(odd) < table.width
         way = " or drop them." if can_be_dropped else "."
         raise ColumnError(
-            f"Columns of {source} must hold numbers; these hold something else: {cells}{others}. "
+            f"Columns of {source} must hold numbers; these hold something else: {cells}{more}. "
             f"{remedy.removesuffix('.')}{way}",
-            [column.name for column in text],
+            [column.name for column in odd],
             can_be_dropped=can_be_dropped,
         )
     if not table.width:
         raise ValueError(f"{source} must have at least one feature column; it has none left.")
-    return table.select(pl.all().cast(pl.Float64).fill_null(float("nan")))
+    if not others.width:
+        return table
+    return table.with_columns(others.select(pl.all().cast(pl.Float64).fill_null(float("nan"))))
 
 
 def _counts_rows(column: pl.Series) -> bool:
@@ -197,6 +224,20 @@ def _is_number(column: pl.Series) -> bool:
     # A column of empty cells has no type of its own.
     is_empty = column.null_count() == len(column)
     return is_empty or column.dtype.is_numeric() or column.dtype == pl.Boolean
+
+
+def _as_categories(column: pl.Series) -> pl.Series:
+    cells = read_cells(column)
+    return column if cells is None else cells.as_text().cast(pl.Categorical).alias(column.name)
+
+
+def _is_text(column: pl.Series) -> bool:
+    """Say whether a column holds text, categories or dates, and not numbers as text."""
+    if _is_number(column):
+        return False
+    if column.dtype == pl.String:
+        return not odd_number(column)
+    return column.dtype.is_temporal() or column.dtype in (pl.Categorical, pl.Enum)
 
 
 def _first_text(column: pl.Series, first_row: int) -> str:
