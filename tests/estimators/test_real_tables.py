@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import torch
 from sklearn.model_selection import cross_val_score
 
 import walkconv
@@ -155,3 +156,16 @@ def test_an_identifier_is_reported_and_need_not_come_again(model, houses, prices
 def test_an_infinite_number_beside_text_is_refused(model, houses, prices):
     with pytest.raises(ValueError, match="infinity"):
         model.fit(houses.assign(size=np.inf), prices)
+
+
+def test_an_export_is_refused_with_a_way_that_works(model, houses, prices, tmp_path):
+    model.set_params(max_iter=2).fit(houses, prices)
+    with pytest.raises(TypeError, match="models of tables of numbers can be exported"):
+        model.to_torch()
+    encoding = walkconv.tables.learn_table_encoding(houses)
+    numbers = encoding.apply(houses)
+    expected = model.predict(houses)
+    plain = model.fit(numbers, prices)
+    np.testing.assert_array_equal(plain.predict(numbers), expected)
+    found = plain.to_torch()(torch.tensor(numbers, dtype=torch.float32))
+    np.testing.assert_allclose(found, expected, rtol=1e-3)

@@ -21,6 +21,12 @@ def table_model(fitted: Fitted) -> TableModel:
             "Only models of tables can be exported: graphs as samples vary in size, and each "
             "needs its own neighbours. Use save and load."
         )
+    if learned.encoding is not None:
+        raise TypeError(
+            "Only models of tables of numbers can be exported: this one has columns of text, "
+            "categories or dates. Fit on numbers: encoding = walkconv.tables.learn_table_encoding"
+            "(X), then X = encoding.apply(X). Or use save and load."
+        )
     if isinstance(target, Classes):
         answer = Probabilities(target.labels)
     else:
