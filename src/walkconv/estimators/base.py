@@ -18,6 +18,7 @@ from torch import nn
 from walkconv._files import check_writable
 from walkconv.estimators.filters import Filters
 from walkconv.estimators.fitting import Fitted, Request, Target, fit_model
+from walkconv.estimators.losses import Loss
 from walkconv.estimators.settings import (
     BEFORE_CHOICE,
     FIXED,
@@ -111,6 +112,11 @@ SETTINGS = """
         The weights of the best epoch are kept whenever there are validation rows.
     validation_fraction : float, default 0.1
         Share of the training rows held out by `early_stopping`.
+    scoring : str, callable or None, default None
+        The score on validation rows: the name of a scorer of scikit-learn, such as "roc_auc" or
+        "neg_mean_absolute_error", or a callable ``(estimator, X, y) -> number``, which gets an
+        estimator that predicts for X. By default the accuracy, or R2; with another loss than the
+        squared error, minus the loss. A file does not keep a callable.
     n_members : int or "auto", default "auto"
         Ensemble members: networks trained from different seeds on one graph, averaged. (1 in the
         classifier, 3 in the regressor)
@@ -204,6 +210,8 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
     time_limit: float | None = None
     early_stopping: bool | int = False
     validation_fraction: float = 0.1
+    scoring: Any = None
+    loss: Any = None
     n_members: int | Literal["auto"] = "auto"
     warm_start: bool = False
     device: Any = "auto"
@@ -686,6 +694,10 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
         return tags
 
     @abstractmethod
+    def _check_loss(self) -> Loss:
+        """Return the loss of the parameters, or raise an error that names the wrong one."""
+
+    @abstractmethod
     def _learn_target(self, y: np.ndarray, settings: Settings) -> Target:
         """Return what y means."""
 
@@ -700,6 +712,7 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
         """Return what a fit is asked to do, with the settings checked."""
         parameters = self.get_params(deep=False)
         rare = {name: self._of_class(name) for name in ("ties", "weighting", "conv_dropped")}
+        rare["loss"] = self._check_loss()
         # A subclass may have another constructor: the settings are attributes all the same.
         named = {field.name: getattr(self, field.name) for field in fields(GraphCNN)}
         given = named | rare

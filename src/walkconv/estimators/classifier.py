@@ -10,10 +10,16 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from torch import Tensor
-from torch.nn import functional
 
 from walkconv._checks import check_option, describe
 from walkconv.estimators.base import ATTRIBUTES, SETTINGS, GraphCNN
+from walkconv.estimators.losses import (
+    CLASSIFICATION,
+    Loss,
+    check_classification_loss,
+    read_loss,
+)
+from walkconv.estimators.scoring import PredictedClasses
 from walkconv.estimators.settings import Settings
 from walkconv.networks.architecture import NodeOutput
 
@@ -29,10 +35,12 @@ class Classes:
     ----------
     labels : ndarray of shape (n_classes,)
         In order; an output of the network for each.
+    loss : Loss
     """
 
     is_classification: ClassVar[bool] = True
     labels: np.ndarray
+    loss: Loss = Loss("cross_entropy")
 
     @property
     def n_outputs(self) -> int:
@@ -64,8 +72,8 @@ class Classes:
         return weight * factor
 
     def row_losses(self, outputs: Tensor, target: Tensor) -> Tensor:
-        """Return the cross-entropy (m,)."""
-        return functional.cross_entropy(outputs, target, reduction="none")
+        """Return the loss (m,)."""
+        return self.loss.of_rows(outputs, target)
 
     def errors(self, outputs: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Return the squared distance (m,) of the probabilities from the class: the Brier score."""
@@ -90,31 +98,41 @@ class Classes:
         """Return the probability (m,) of class `which` (m,) of each row."""
         return outputs.softmax(dim=1).gather(1, which[:, None])[:, 0]
 
+    def answers(self, outputs: np.ndarray) -> PredictedClasses:
+        """Return an estimator that knows the probabilities of the outputs of a network."""
+        return PredictedClasses(softmax(outputs, axis=1), self.labels)
+
     def attributes(self) -> dict[str, Any]:
         """Return the fitted attributes of the estimator."""
         return {"classes_": self.labels}
 
     def to_arrays(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Return the labels, for a file."""
+        """Return the labels and the loss, for a file."""
+        plain: dict[str, Any] = {"loss": self.loss.to_plain()}
         if self.labels.dtype.kind in "biuf":
-            return {"classes": self.labels}, {}
+            return {"classes": self.labels}, plain
         if not all(isinstance(label, str) for label in self.labels):
             raise TypeError(
                 f"Classes must be numbers or strings to be saved; got {self.labels.dtype}. "
                 "Encode them first."
             )
         names = [str(label) for label in self.labels]
-        return {}, {"classes": names, "type": self.labels.dtype.kind}
+        return {}, plain | {"classes": names, "type": self.labels.dtype.kind}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray], plain: Mapping[str, Any]) -> "Classes":
         """Return the classes that `to_arrays` wrote, checked."""
-        labels = arrays["classes"] if "classes" in arrays else _read_names(**plain)
+        if "classes" in arrays:
+            labels = arrays["classes"]
+        else:
+            labels = _read_names(plain["classes"], plain["type"])
         if labels.dtype.kind == "f" and not np.isfinite(labels).all():
             raise ValueError("the classes must be finite.")
         if labels.ndim != 1 or len(labels) < 2 or (labels[:-1] >= labels[1:]).any():
             raise ValueError("the classes must be two or more, each once, in order.")
-        return cls(labels)
+        # Files of the first version have only the cross-entropy.
+        loss = read_loss(plain.get("loss", Loss("cross_entropy").to_plain()), CLASSIFICATION)
+        return cls(labels, loss)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -125,6 +143,12 @@ class GraphCNNClassifier(ClassifierMixin, GraphCNN):  # noqa: D101 (the docstrin
     ----------{SETTINGS}
     class_weight : None, "balanced" or dict, default None
         Weight of each class in the loss; "balanced" gives every class the same in total.
+    loss : "cross_entropy" or callable, default "cross_entropy"
+        What training makes small. Or a function of torch ``(outputs, target) -> (m,)`` that gets
+        logits (m, n_classes) and numbers of classes (m,), and returns the loss of each row; `save`
+        does not keep it: a loaded model predicts as before and has loss None.
+    label_smoothing : float, default 0.0
+        Share of each label that is spread evenly over all classes.
 
     Attributes
     ----------
@@ -148,6 +172,8 @@ class GraphCNNClassifier(ClassifierMixin, GraphCNN):  # noqa: D101 (the docstrin
     """
 
     class_weight: Any = None
+    loss: Any = "cross_entropy"
+    label_smoothing: float = 0.0
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probability of each class (n_samples, n_classes), averaged over members."""
@@ -173,7 +199,10 @@ class GraphCNNClassifier(ClassifierMixin, GraphCNN):  # noqa: D101 (the docstrin
         labels = np.unique(y)
         if len(labels) < 2:
             raise ValueError(f"y must hold at least two classes; got one class: {_plain(y[0])!r}.")
-        return Classes(labels)
+        return Classes(labels, settings.loss)
+
+    def _check_loss(self) -> Loss:
+        return check_classification_loss(self.loss, self.label_smoothing)
 
 
 def _read_names(classes: Any, type: Any) -> np.ndarray:

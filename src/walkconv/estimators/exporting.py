@@ -31,8 +31,12 @@ def table_model(fitted: Fitted) -> TableModel:
         answer = Probabilities(target.labels)
     else:
         assert isinstance(target, Values)
-        scaling = target.scaling
-        answer = Quantities(scaling.mean[:, 0], scaling.deviation[:, 0], target.is_multi_output)
+        answer = Quantities(
+            target.scaling.mean[:, 0],
+            target.scaling.deviation[:, 0],
+            target.is_multi_output,
+            target.loss.predicts_logarithms,
+        )
     relevance = learned.relevance
     return TableModel(
         mean=learned.scaling.mean,

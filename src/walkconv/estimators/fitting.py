@@ -4,6 +4,7 @@ import hashlib
 import json
 import math
 import os
+import warnings
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
@@ -23,6 +24,7 @@ from walkconv._samples import is_list_of_samples
 from walkconv.estimators.filters import Filters
 from walkconv.estimators.graph_samples import GraphSamples, Nodes
 from walkconv.estimators.samples import Learned, Lesson, Rows, Samples, read_rows
+from walkconv.estimators.scoring import PredictedClasses, PredictedValues, score_predictions
 from walkconv.estimators.settings import CHOSEN, Settings, check_settings, is_open, is_option
 from walkconv.estimators.table_samples import Columns, TableSamples
 from walkconv.estimators.trials import Choice, Parts, choose
@@ -83,6 +85,9 @@ class Target(Protocol):
 
     def prediction(self, outputs: Tensor, which: Tensor) -> Tensor:
         """Return what is predicted (m,) by output `which` (m,) of outputs (m, n_outputs)."""
+
+    def answers(self, outputs: np.ndarray) -> PredictedClasses | PredictedValues:
+        """Return an estimator that knows the answers of outputs (n_samples, n_outputs)."""
         ...
 
     def attributes(self) -> dict[str, Any]:
@@ -203,6 +208,7 @@ def fit_model(request: Request, X: Any, y: Any, sample_weight: Any, validation_d
     if request.past is not None and request.past.choice is not None and request.is_open:
         request = request.choosing(request.past.choice.settings)
     settings, past = request.settings, request.past
+    settings.loss.refuse_lost()
     time_left = start_countdown(settings.time_limit)
     if request.checkpoint is not None and request.parameters["warm_start"]:
         raise ValueError("checkpoint and warm_start do not go together. Choose one.")
@@ -215,6 +221,11 @@ def fit_model(request: Request, X: Any, y: Any, sample_weight: Any, validation_d
     rows = read_rows(X, y, sample_weight, read, **request.target_checks)
     if past is not None:
         past.learned.check(rows.samples)
+        if settings.loss != past.settings.loss:
+            raise ValueError(
+                f"warm_start needs the loss of the first fit, {past.settings.loss.name!r}; got "
+                f"{settings.loss.name!r}. Set warm_start=False to start again."
+            )
         if settings.walks != past.settings.walks or not _is_same_graph(settings, past.settings):
             raise ValueError(
                 "warm_start needs the C and P layers, graph, n_neighbors, n_steps, order, "
@@ -246,7 +257,8 @@ def _train(
     seed = seed if checkpoint is None else checkpoint.seed
     if validation is None and settings.stops_early:
         train, apart = _hold_back(rows.y, target, settings, seed)
-        given_y, rows, validation = given_y[train], rows.take(train), rows.take(apart)
+        validation = replace(rows.take(apart), given=given_y[apart])
+        given_y, rows = given_y[train], rows.take(train)
     choice = None if past is None else past.choice
     if past is None and request.is_open:
         parts = Parts(request, target, rows, given_y, seed, _make_networks, _batch_loss, time_left)
@@ -327,7 +339,7 @@ def _read_validation(request: Request, pair: Any, training: Rows, target: Target
         raise TypeError(f"validation_data must be a pair (X, y); got {describe(pair)}.")
     X, y = pair
     rows = read_rows(X, y, None, training.samples.read_like, **request.target_checks)
-    return replace(rows, y=target.encode(rows.y))
+    return replace(rows, y=target.encode(rows.y), given=rows.y)
 
 
 def _open_checkpoint(
@@ -405,6 +417,8 @@ def plain_value(value: Any, name: str) -> Any:
         value = value.item()
     if value is None or isinstance(value, bool | int | float | str):
         return value
+    if callable(value):
+        return _callable_name(value)
     if name == "random_state":
         return None  # a generator has moved on; a number can be given instead
     if isinstance(value, dict):
@@ -545,9 +559,19 @@ def _scorer(rows: Rows, learned: Learned, target: Target, settings: Settings) ->
         )
     batches = learned.batches(rows.samples, settings.device)
 
+    def score_of(outputs: np.ndarray) -> float:
+        if settings.scoring is None:
+            return target.score(outputs, rows.y, rows.weight)
+        assert rows.given is not None
+        return score_predictions(settings.scoring, target.answers(outputs), rows.given, rows.weight)
+
     def score(network: nn.Module) -> float:
         outputs = predict(network, batches, settings.training.batch_size)
-        is_finite = np.isfinite(outputs).all()
-        return target.score(outputs, rows.y, rows.weight) if is_finite else np.nan
+        return score_of(outputs) if np.isfinite(outputs).all() else np.nan
 
+    if settings.scoring is not None:
+        with warnings.catch_warnings():  # whether it fits, before any work
+            warnings.simplefilter("ignore")
+            drawn = np.random.default_rng(0).normal(size=(len(rows.y), target.n_outputs))
+            score_of(drawn.astype(np.float32))
     return score

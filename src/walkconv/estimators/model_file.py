@@ -25,8 +25,10 @@ from walkconv.persistence import ModelFileError, read_file, write_file
 KIND = "model"
 APART = ("graph", "order", "device")
 """Parameters that may be arrays, and the device: a file opens where there is no such device."""
-KEPT = {field.name for field in fields(GraphCNNClassifier)} - {"device"}
-"""Parameters that a file may hold, those of the classifier and all of the regressor."""
+KEPT = {
+    field.name for kind in (GraphCNNClassifier, GraphCNNRegressor) for field in fields(kind)
+} - {"device"}
+"""Parameters that a file may hold, those of both estimators."""
 
 ESTIMATORS = {
     "GraphCNNClassifier": (GraphCNNClassifier, Classes),
@@ -54,7 +56,7 @@ def save_model(estimator: type[GraphCNN], fitted: Fitted, path: str | os.PathLik
     arrays |= {f"samples.{name}": array for name, array in learned_arrays.items()}
     arrays |= {f"target.{name}": array for name, array in target_arrays.items()}
     parameters = {
-        name: plain_value(value, name)
+        name: None if callable(value) else plain_value(value, name)  # a loss, a scorer
         for name, value in fitted.parameters.items()
         if name not in APART
     }

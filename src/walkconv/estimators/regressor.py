@@ -12,8 +12,13 @@ from torch import Tensor
 
 from walkconv._checks import as_real, check_flag, check_integer
 from walkconv.estimators.base import ATTRIBUTES, SETTINGS, GraphCNN
+from walkconv.estimators.losses import REGRESSION, Loss, check_regression_loss, read_loss
 from walkconv.estimators.scaling import Scaling, learn_scaling
+from walkconv.estimators.scoring import PredictedValues
 from walkconv.estimators.settings import Settings
+
+NORMAL_QUARTILES = 1.349
+"""Deviations between the quartiles of a normal distribution."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,11 +31,13 @@ class Values:
         Of the columns of y; the networks predict scaled values.
     is_multi_output : bool
         Whether y has two dimensions.
+    loss : Loss
     """
 
     is_classification: ClassVar[bool] = False
     scaling: Scaling
     is_multi_output: bool
+    loss: Loss = Loss("squared_error")
 
     @property
     def n_outputs(self) -> int:
@@ -45,8 +52,10 @@ class Values:
         return self.scaling.scale(y.reshape(len(y), n_outputs, 1))[:, :, 0]
 
     def decode(self, outputs: np.ndarray) -> np.ndarray:
-        """Return outputs (n_samples, n_outputs) in the units and the shape of y."""
-        values = self.scaling.undo(outputs[:, :, None])[:, :, 0]
+        """Return outputs (n_members, n_samples, n_outputs) averaged, in the units and shape of y."""
+        outputs = outputs.astype(np.float64)
+        scaled = (np.exp(outputs) if self.loss.predicts_logarithms else outputs).mean(axis=0)
+        values = self.scaling.undo(scaled[:, :, None])[:, :, 0]
         return values if self.is_multi_output else values[:, 0]
 
     def loss_weight(self, y: np.ndarray, weight: np.ndarray, class_weight: Any) -> np.ndarray:
@@ -54,16 +63,23 @@ class Values:
         return weight
 
     def row_losses(self, outputs: Tensor, target: Tensor) -> Tensor:
-        """Return the squared error (m,), averaged over the outputs."""
-        return (outputs - target).square().mean(dim=1)
+        """Return the loss (m,), averaged over the outputs."""
+        return self.loss.of_rows(outputs, target)
 
     def errors(self, outputs: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Return the squared error (m,) of scaled values, averaged over the outputs."""
-        return np.square(outputs - y).mean(axis=1)
+        """Return the loss (m,) of scaled values, averaged over the outputs."""
+        with torch.no_grad():
+            return self.row_losses(torch.from_numpy(outputs), torch.from_numpy(y)).numpy()
 
     def score(self, outputs: np.ndarray, y: np.ndarray, weight: np.ndarray) -> float:
-        """Return the coefficient of determination."""
-        return float(r2_score(y, outputs, sample_weight=weight))
+        """Return the coefficient of determination, or minus the loss where it is another."""
+        if self.loss.name == "squared_error":
+            return float(r2_score(y, outputs, sample_weight=weight))
+        return -float(np.average(self.errors(outputs, y), weights=weight))
+
+    def answers(self, outputs: np.ndarray) -> PredictedValues:
+        """Return an estimator that knows the predictions of the outputs of a network."""
+        return PredictedValues(self.decode(outputs[None]))
 
     def output_of(self, target: Any) -> int:
         """Return the number of an output."""
@@ -75,7 +91,9 @@ class Values:
             torch.from_numpy(part[:, 0]).to(outputs.device, outputs.dtype)[which]
             for part in (self.scaling.mean, self.scaling.deviation)
         )
-        return outputs.gather(1, which[:, None])[:, 0] * deviation + mean
+        chosen = outputs.gather(1, which[:, None])[:, 0]
+        scaled = chosen.exp() if self.loss.predicts_logarithms else chosen
+        return scaled * deviation + mean
 
     def attributes(self) -> dict[str, Any]:
         """Return the fitted attributes of the estimator."""
@@ -83,7 +101,8 @@ class Values:
 
     def to_arrays(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """Return the scaling, for a file."""
-        return self.scaling.to_arrays(), {"is_multi_output": self.is_multi_output}
+        plain = {"is_multi_output": self.is_multi_output, "loss": self.loss.to_plain()}
+        return self.scaling.to_arrays(), plain
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray], plain: Mapping[str, Any]) -> "Values":
@@ -93,7 +112,9 @@ class Values:
         n_outputs, n_channels = scaling.mean.shape
         if n_channels != 1 or not (is_multi_output or n_outputs == 1):
             raise ValueError("the outputs and their scaling must agree.")
-        return cls(scaling, is_multi_output)
+        # Files of the first version have only the squared error.
+        loss = read_loss(plain.get("loss", Loss("squared_error").to_plain()), REGRESSION)
+        return cls(scaling, is_multi_output, loss)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -102,11 +123,21 @@ class GraphCNNRegressor(RegressorMixin, GraphCNN):  # noqa: D101 (the docstring 
 
     Parameters
     ----------{SETTINGS}
+    loss : str or callable, default "squared_error"
+        What training makes small: "squared_error" (predicts the mean), "absolute_error" (the
+        median), "huber" (squared up to one scaled unit, absolute beyond), "quantile" or "poisson"
+        (for counts: y must not be negative, predictions are above 0). Or a function of torch
+        ``(outputs, target) -> (m,)`` that gets scaled values (m, n_outputs) and returns the loss of
+        each row; `save` does not keep it: a loaded model predicts as before and has loss None.
+    quantile : float or None, default None
+        The quantile to predict with ``loss="quantile"``: 0.9 is above 90 % of the values.
 
     Attributes
     ----------
     target_scaling_ : Scaling
         Mean and deviation of y; the networks predict scaled values, `predict` scales them back.
+        With "absolute_error", "huber" and "quantile" it holds the median and the deviation that
+        the quartiles of a normal distribution would show; with "poisson" 0 and the mean.
         {ATTRIBUTES.strip()}
 
     Notes
@@ -129,13 +160,15 @@ class GraphCNNRegressor(RegressorMixin, GraphCNN):  # noqa: D101 (the docstring 
 
     _target_checks: ClassVar[dict[str, bool]] = {"multi_output": True, "y_numeric": True}
     _fixed: ClassVar[dict[str, Any]] = {"dropout": 0.5, "n_members": 3}
+    loss: Any = "squared_error"
+    quantile: float | None = None
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the prediction of each row, of the shape of y, averaged over the members."""
         outputs = np.stack(self._outputs(X))  # (n_members, n_samples, n_outputs)
         target = self._fitted.target
         assert isinstance(target, Values)
-        return target.decode(outputs.astype(np.float64).mean(axis=0))
+        return target.decode(outputs)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -144,11 +177,33 @@ class GraphCNNRegressor(RegressorMixin, GraphCNN):  # noqa: D101 (the docstring 
 
     def _learn_target(self, y: np.ndarray, settings: Settings) -> Values:
         y = as_real(y, "y")
+        loss = settings.loss
         with np.errstate(over="ignore", invalid="ignore"):
-            scaling = learn_scaling(y.reshape(len(y), -1))
+            scaling = _scaling_for(y.reshape(len(y), -1), loss)
         if not (np.isfinite(scaling.mean).all() and np.isfinite(scaling.deviation).all()):
             raise ValueError(
                 f"y must have a spread that a float can hold; it goes from {y.min():g} to "
                 f"{y.max():g}. Divide it by a constant."
             )
-        return Values(scaling, y.ndim == 2)
+        return Values(scaling, y.ndim == 2, loss)
+
+    def _check_loss(self) -> Loss:
+        return check_regression_loss(self.loss, self.quantile)
+
+
+def _scaling_for(y: np.ndarray, loss: Loss) -> Scaling:
+    """Return the scaling of y (n_samples, n_outputs) that goes with a loss."""
+    scaling = learn_scaling(y)
+    if loss.predicts_logarithms:
+        mean = y.mean(axis=0, keepdims=True).T
+        if y.min() < 0 or mean.min() <= 0:
+            raise ValueError(
+                "loss='poisson' needs y without negative values, and a value above 0; got "
+                f"{y.min():g} as the lowest value. Use another loss, or shift y."
+            )
+        return Scaling(np.zeros_like(mean), mean)
+    if loss.is_robust:
+        low, middle, high = np.quantile(y, [0.25, 0.5, 0.75], axis=0)[:, :, None]
+        spread = (high - low) / NORMAL_QUARTILES
+        return Scaling(middle, np.where(spread > 0, spread, scaling.deviation))
+    return scaling

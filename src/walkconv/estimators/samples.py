@@ -149,11 +149,14 @@ class Rows:
     samples : Samples
     y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
     weight : ndarray of shape (n_samples,), float64
+    given : ndarray of the shape of y, or None
+        The targets of validation rows as they were given, if y is encoded.
     """
 
     samples: Samples
     y: np.ndarray
     weight: np.ndarray
+    given: np.ndarray | None = None
 
     def take(self, rows: np.ndarray) -> "Rows":
         """Return some of the rows."""

@@ -8,6 +8,8 @@ import torch
 
 from walkconv._adapters import is_form
 from walkconv._checks import check_flag, check_integer, check_number, check_option, describe
+from walkconv.estimators.losses import Loss
+from walkconv.estimators.scoring import Scorer, check_scoring
 from walkconv.networks.architecture import Convolution, Layer, Pooling, parse_architecture
 from walkconv.networks.network import Dropped, Weighting
 from walkconv.training.loop import SCHEDULES, SOLVERS, TrainingSettings
@@ -70,6 +72,8 @@ class Settings:
     training: TrainingSettings
     stops_early: bool
     validation_fraction: float
+    scoring: Scorer | None
+    loss: Loss
     n_members: int
     time_limit: float | None
     device: torch.device
@@ -131,8 +135,8 @@ def check_settings(parameters: Mapping[str, Any]) -> Settings:
     Parameters
     ----------
     parameters : mapping
-        The constructor's parameters without open settings (`with_fixed`), and the class
-        attributes `ties`, `weighting` and `conv_dropped`.
+        The constructor's parameters without open settings (`with_fixed`), with `loss` as a record,
+        and the class attributes `ties`, `weighting` and `conv_dropped`.
     """
     given = dict(parameters)
     if given["normalization"] is not None:
@@ -182,6 +186,8 @@ def check_settings(parameters: Mapping[str, Any]) -> Settings:
         validation_fraction=check_number(
             given["validation_fraction"], "validation_fraction", minimum=0, below=1, is_open=True
         ),
+        scoring=check_scoring(given["scoring"]),
+        loss=given["loss"],
         n_members=check_integer(given["n_members"], "n_members", minimum=1),
         time_limit=_check_time(given["time_limit"]),
         device=check_device(given["device"]),

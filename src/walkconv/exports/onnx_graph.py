@@ -220,6 +220,8 @@ def _classes(graph: Graph, labels: np.ndarray, outputs: list[str]) -> list[Any]:
 def _values(graph: Graph, answer: ValueAnswer, outputs: list[str]) -> Any:
     from onnx import TensorProto, helper
 
+    if answer.are_logarithms:
+        outputs = [graph.add("Exp", each) for each in outputs]
     scaled = graph.add("Mul", graph.add("Mean", *outputs), graph.constant(answer.deviation))
     last = {} if not answer.is_multi_output else {"name": "values"}
     values = graph.add("Add", scaled, graph.constant(answer.mean), **last)

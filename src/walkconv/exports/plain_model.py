@@ -67,12 +67,14 @@ class ValueAnswer(nn.Module):
     def __init__(self, quantities: Quantities):
         super().__init__()
         self.is_multi_output = quantities.is_multi_output
+        self.are_logarithms = quantities.are_logarithms
         self.register_buffer("mean", single(quantities.mean, "The means of y"))
         self.register_buffer("deviation", single(quantities.deviation, "The deviations of y"))
 
     def forward(self, outputs: list[Tensor]) -> Tensor:
         """Return the values."""
-        values = _mean(outputs) * self.deviation + self.mean
+        scaled = [output.exp() for output in outputs] if self.are_logarithms else outputs
+        values = _mean(scaled) * self.deviation + self.mean
         return values if self.is_multi_output else values[:, 0]
 
 

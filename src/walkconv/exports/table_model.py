@@ -30,11 +30,14 @@ class Quantities:
         The networks predict scaled values.
     is_multi_output : bool
         Whether an answer has shape (n_samples, n_outputs), or (n_samples,).
+    are_logarithms : bool
+        Whether the networks predict logarithms of scaled values.
     """
 
     mean: np.ndarray
     deviation: np.ndarray
     is_multi_output: bool
+    are_logarithms: bool = False
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,160 @@
+"""What training makes small: losses by name, and functions of the user."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from walkconv._checks import check_number, closest, describe
+
+Rowwise = Callable[[Tensor, Tensor], Tensor]
+"""(outputs (m, n_outputs), encoded targets) -> the loss of each row (m,)."""
+FUNCTION = "function"
+"""What a file calls the loss if it was a function."""
+
+
+@dataclass(frozen=True)
+class Loss:
+    """The loss of a fit.
+
+    Attributes
+    ----------
+    name : str
+        "function" if the user gave one.
+    parameter : float
+        The quantile, or the label smoothing; 0 for the others.
+    function : callable or None
+        The function of the user. A file does not keep it.
+    """
+
+    name: str
+    parameter: float = 0.0
+    function: Rowwise | None = None
+
+    @property
+    def predicts_logarithms(self) -> bool:
+        """Whether an output is the logarithm of the prediction."""
+        return self.name == "poisson"
+
+    @property
+    def is_robust(self) -> bool:
+        """Whether y is scaled by its median and quartiles, which far values do not move."""
+        return self.name in ("absolute_error", "huber", "quantile")
+
+    def of_rows(self, outputs: Tensor, target: Tensor) -> Tensor:
+        """Return the loss (m,) of outputs (m, n_outputs)."""
+        if self.name != FUNCTION:
+            return BY_NAME[self.name](outputs, target, self.parameter)
+        found: Any = self._given()(outputs, target)
+        if not isinstance(found, Tensor) or found.shape != (len(outputs),):
+            raise TypeError(
+                f"loss must return a Tensor of shape ({len(outputs)},), one number for each row; "
+                f"got {describe(found)}. Average over the outputs, not over the rows."
+            )
+        return found
+
+    def refuse_lost(self) -> None:
+        """Refuse to train with a function that a file did not keep."""
+        if self.name == FUNCTION:
+            self._given()
+
+    def _given(self) -> Rowwise:
+        if self.function is None:
+            raise ValueError(
+                "The loss was a function, which a file does not keep. Set it again, with "
+                "model.set_params(loss=...), and fit."
+            )
+        return self.function
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return the name and its parameter, for a file."""
+        return {"name": self.name, "parameter": self.parameter}
+
+
+def read_loss(plain: Mapping[str, Any], known: list[str]) -> Loss:
+    """Return the loss that `to_plain` wrote, one of those known, checked."""
+    name = plain["name"]
+    if name not in [*known, FUNCTION]:
+        raise ValueError(f"the loss must be one of {known}; it is {name!r}.")
+    return Loss(
+        name, check_number(plain["parameter"], "the parameter of the loss", minimum=0, below=1)
+    )
+
+
+def check_regression_loss(loss: Any, quantile: Any) -> Loss:
+    """Return the loss of a regressor, or raise an error that names the wrong setting."""
+    found = _check(loss, REGRESSION)
+    if found.name != "quantile":
+        if quantile is not None:
+            raise ValueError(
+                f"quantile is for loss='quantile'; got quantile={quantile!r} with loss={loss!r}."
+            )
+        return found
+    if quantile is None:
+        raise ValueError("loss='quantile' needs the quantile to predict: for example quantile=0.9.")
+    return Loss("quantile", check_number(quantile, "quantile", minimum=0, below=1, is_open=True))
+
+
+def check_classification_loss(loss: Any, label_smoothing: Any) -> Loss:
+    """Return the loss of a classifier, or raise an error that names the wrong setting."""
+    found = _check(loss, CLASSIFICATION)
+    share = check_number(label_smoothing, "label_smoothing", minimum=0, below=1)
+    if share and found.name == FUNCTION:
+        raise ValueError(
+            "label_smoothing is for loss='cross_entropy'; smooth the labels in the function."
+        )
+    return Loss(found.name, share, found.function)
+
+
+def _check(loss: Any, known: list[str]) -> Loss:
+    if loss is None:  # in a loaded model whose loss was a function
+        return Loss(FUNCTION)
+    if callable(loss):
+        return Loss(FUNCTION, function=loss)
+    if not isinstance(loss, str) or loss not in known:
+        listed = ", ".join(repr(name) for name in known)
+        raise ValueError(
+            f"loss must be one of {listed}, or a function (outputs, target) -> (m,); "
+            f"got {describe(loss)}.{closest(loss, known)}"
+        )
+    return Loss(loss)
+
+
+def _squared_error(outputs: Tensor, target: Tensor, _: float) -> Tensor:
+    return (outputs - target).square().mean(dim=1)
+
+
+def _absolute_error(outputs: Tensor, target: Tensor, _: float) -> Tensor:
+    return (outputs - target).abs().mean(dim=1)
+
+
+def _huber(outputs: Tensor, target: Tensor, _: float) -> Tensor:
+    return functional.huber_loss(outputs, target, reduction="none").mean(dim=1)
+
+
+def _quantile(outputs: Tensor, target: Tensor, quantile: float) -> Tensor:
+    above = target - outputs
+    return torch.maximum(quantile * above, (quantile - 1) * above).mean(dim=1)
+
+
+def _poisson(outputs: Tensor, target: Tensor, _: float) -> Tensor:
+    return (outputs.exp() - target * outputs).mean(dim=1)
+
+
+def _cross_entropy(outputs: Tensor, target: Tensor, smoothing: float) -> Tensor:
+    return functional.cross_entropy(outputs, target, reduction="none", label_smoothing=smoothing)
+
+
+BY_NAME: dict[str, Callable[[Tensor, Tensor, float], Tensor]] = {
+    "squared_error": _squared_error,
+    "absolute_error": _absolute_error,
+    "huber": _huber,
+    "quantile": _quantile,
+    "poisson": _poisson,
+    "cross_entropy": _cross_entropy,
+}
+CLASSIFICATION = ["cross_entropy"]
+REGRESSION = [name for name in BY_NAME if name not in CLASSIFICATION]
