@@ -123,7 +123,11 @@ SETTINGS = """
     warm_start : bool, default False
         Whether another `fit` continues with the graph, the scaling and the weights of the last.
     device : str or torch.device, default "auto"
-        "auto" is a GPU if there is one.
+        "auto" is a GPU if there is one: CUDA, or MPS on a Mac.
+    precision : "float32" or "bfloat16", default "float32"
+        Type of the products of dense layers in training. "bfloat16" is faster with wide layers on
+        processors and GPUs that have such products, and changes scores by about as much as another
+        seed. Weights, losses, convolutions on the CPU and predictions stay float32.
     random_state : int, RandomState or None, default None
         Seed of the first weights, the order of the rows and dropout.
     verbose : int, default 0
@@ -215,6 +219,7 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
     n_members: int | Literal["auto"] = "auto"
     warm_start: bool = False
     device: Any = "auto"
+    precision: Literal["float32", "bfloat16"] = "float32"
     random_state: Any = None
     verbose: int = 0
 

@@ -15,6 +15,7 @@ from walkconv._checks import check_option, describe
 from walkconv.estimators.base import ATTRIBUTES, SETTINGS, GraphCNN
 from walkconv.estimators.losses import (
     CLASSIFICATION,
+    CROSS_ENTROPY,
     Loss,
     check_classification_loss,
     read_loss,
@@ -40,7 +41,7 @@ class Classes:
 
     is_classification: ClassVar[bool] = True
     labels: np.ndarray
-    loss: Loss = Loss("cross_entropy")
+    loss: Loss = CROSS_ENTROPY
 
     @property
     def n_outputs(self) -> int:
@@ -131,7 +132,7 @@ class Classes:
         if labels.ndim != 1 or len(labels) < 2 or (labels[:-1] >= labels[1:]).any():
             raise ValueError("the classes must be two or more, each once, in order.")
         # Files of the first version have only the cross-entropy.
-        loss = read_loss(plain.get("loss", Loss("cross_entropy").to_plain()), CLASSIFICATION)
+        loss = read_loss(plain.get("loss", CROSS_ENTROPY.to_plain()), CLASSIFICATION)
         return cls(labels, loss)
 
 

@@ -85,6 +85,7 @@ class Target(Protocol):
 
     def prediction(self, outputs: Tensor, which: Tensor) -> Tensor:
         """Return what is predicted (m,) by output `which` (m,) of outputs (m, n_outputs)."""
+        ...
 
     def answers(self, outputs: np.ndarray) -> PredictedClasses | PredictedValues:
         """Return an estimator that knows the answers of outputs (n_samples, n_outputs)."""

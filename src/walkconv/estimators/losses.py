@@ -156,5 +156,7 @@ BY_NAME: dict[str, Callable[[Tensor, Tensor, float], Tensor]] = {
     "poisson": _poisson,
     "cross_entropy": _cross_entropy,
 }
+SQUARED_ERROR = Loss("squared_error")
+CROSS_ENTROPY = Loss("cross_entropy")
 CLASSIFICATION = ["cross_entropy"]
 REGRESSION = [name for name in BY_NAME if name not in CLASSIFICATION]

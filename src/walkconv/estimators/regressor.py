@@ -12,7 +12,13 @@ from torch import Tensor
 
 from walkconv._checks import as_real, check_flag, check_integer
 from walkconv.estimators.base import ATTRIBUTES, SETTINGS, GraphCNN
-from walkconv.estimators.losses import REGRESSION, Loss, check_regression_loss, read_loss
+from walkconv.estimators.losses import (
+    REGRESSION,
+    SQUARED_ERROR,
+    Loss,
+    check_regression_loss,
+    read_loss,
+)
 from walkconv.estimators.scaling import Scaling, learn_scaling
 from walkconv.estimators.scoring import PredictedValues
 from walkconv.estimators.settings import Settings
@@ -37,7 +43,7 @@ class Values:
     is_classification: ClassVar[bool] = False
     scaling: Scaling
     is_multi_output: bool
-    loss: Loss = Loss("squared_error")
+    loss: Loss = SQUARED_ERROR
 
     @property
     def n_outputs(self) -> int:
@@ -53,6 +59,7 @@ class Values:
 
     def decode(self, outputs: np.ndarray) -> np.ndarray:
         """Return outputs (n_members, n_samples, n_outputs) averaged, in the units and shape of y."""
+        """Return outputs (n_members, n_samples, n_outputs), averaged, in the units of y."""
         outputs = outputs.astype(np.float64)
         scaled = (np.exp(outputs) if self.loss.predicts_logarithms else outputs).mean(axis=0)
         values = self.scaling.undo(scaled[:, :, None])[:, :, 0]
@@ -113,7 +120,7 @@ class Values:
         if n_channels != 1 or not (is_multi_output or n_outputs == 1):
             raise ValueError("the outputs and their scaling must agree.")
         # Files of the first version have only the squared error.
-        loss = read_loss(plain.get("loss", Loss("squared_error").to_plain()), REGRESSION)
+        loss = read_loss(plain.get("loss", SQUARED_ERROR.to_plain()), REGRESSION)
         return cls(scaling, is_multi_output, loss)
 
 

@@ -104,8 +104,8 @@ def score_predictions(
     except Exception as error:
         reason = next(iter(str(error).strip().splitlines()), type(error).__name__).rstrip(".")
         raise ValueError(
-            f"scoring must be able to score the validation rows; {_name(scoring)} failed: {reason}. "
-            "Choose a scorer for this target, or other validation rows."
+            f"scoring must be able to score the validation rows; {_name(scoring)} failed: "
+            f"{reason}. Choose a scorer for this target, or other validation rows."
         ) from error
     if not np.isfinite(score):
         raise ValueError(

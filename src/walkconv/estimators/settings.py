@@ -13,6 +13,7 @@ from walkconv.estimators.scoring import Scorer, check_scoring
 from walkconv.networks.architecture import Convolution, Layer, Pooling, parse_architecture
 from walkconv.networks.network import Dropped, Weighting
 from walkconv.training.loop import SCHEDULES, SOLVERS, TrainingSettings
+from walkconv.training.precision import Precision
 
 ORDERS = ("visits", "direction", "auto")
 MOST_STEPS = 10_000
@@ -205,6 +206,9 @@ def _check_training(given: Mapping[str, Any], patience: int | None) -> TrainingS
         batch_size=check_batch_size(given["batch_size"]),
         max_iter=check_integer(given["max_iter"], "max_iter", minimum=1),
         patience=patience,
+        precision=cast(
+            Precision, check_option(given["precision"], "precision", ["float32", "bfloat16"])
+        ),
     )
 
 
@@ -275,9 +279,11 @@ def check_batch_size(batch_size: Any) -> int | None:
 
 
 def check_device(device: Any) -> torch.device:
-    """Return the torch device; "auto" is a GPU if there is one."""
+    """Return the torch device; "auto" is a GPU (CUDA, or MPS on a Mac) if there is one."""
     if isinstance(device, str) and device == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        if torch.cuda.is_available():
+            return torch.device("cuda")
+        return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
     try:
         found = torch.device(device)
     except (RuntimeError, TypeError):

@@ -27,6 +27,7 @@ def batch_norm(
     The rest is as in `torch.nn.functional.batch_norm` in training, and so are the running
     statistics, which are brought up to date. Processes may hold different numbers of rows.
     """
+    x = x.float()  # under autocast it is shorter, and so would be the sums over all rows
     with torch.no_grad():
         mean, variance, count = _statistics(processes, x)
         if running_mean is not None and running_var is not None:

@@ -27,4 +27,4 @@ def predict(network: torch.nn.Module, table: Batches, batch_size: int | None = N
     network.eval()
     starts = range(0, len(table), batch_size)
     outputs = [network(*table.batch(slice(start, start + batch_size))).cpu() for start in starts]
-    return torch.cat(outputs).numpy()
+    return torch.cat(outputs).float().numpy()

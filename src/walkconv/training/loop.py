@@ -26,6 +26,7 @@ from tqdm import tqdm
 
 from walkconv.training.batches import Batches
 from walkconv.training.countdown import Countdown
+from walkconv.training.precision import Precision, products_in
 from walkconv.training.processes import ALONE, Processes
 from walkconv.training.rmsprop import RMSprop
 from walkconv.training.whole_batch import whole_batch
@@ -135,6 +136,7 @@ class TrainingSettings:
     batch_size: int | None
     max_iter: int
     patience: int | None
+    precision: Precision = "float32"
 
 
 class Training:
@@ -269,11 +271,8 @@ class Training:
         everyone = self.processes
         sharing = everyone if len(rows) >= everyone.size else ALONE
         mine = rows[sharing.part(len(rows))]
-        if sharing.size == 1:
-            outputs = self.network(*self.table.batch(mine))
-        else:
-            with whole_batch(sharing):
-                outputs = self.network(*self.table.batch(mine))
+        with products_in(self.settings.precision, self.table.device), whole_batch(sharing):
+            outputs = self.network(*self.table.batch(mine)).float()
         share = len(mine) / len(rows) * sharing.size / everyone.size
         return self.batch_loss(outputs, torch.from_numpy(mine)) * share
 
