@@ -126,7 +126,7 @@ class Classes:
         if "classes" in arrays:
             labels = arrays["classes"]
         else:
-            labels = _read_names(plain["classes"], plain["type"])
+            labels = _read_names(**{name: plain[name] for name in plain if name != "loss"})
         if labels.dtype.kind == "f" and not np.isfinite(labels).all():
             raise ValueError("the classes must be finite.")
         if labels.ndim != 1 or len(labels) < 2 or (labels[:-1] >= labels[1:]).any():

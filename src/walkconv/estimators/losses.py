@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor
@@ -113,7 +113,7 @@ def _check(loss: Any, known: list[str]) -> Loss:
     if loss is None:  # in a loaded model whose loss was a function
         return Loss(FUNCTION)
     if callable(loss):
-        return Loss(FUNCTION, function=loss)
+        return Loss(FUNCTION, function=cast(Rowwise, loss))
     if not isinstance(loss, str) or loss not in known:
         listed = ", ".join(repr(name) for name in known)
         raise ValueError(

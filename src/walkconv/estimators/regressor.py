@@ -58,7 +58,6 @@ class Values:
         return self.scaling.scale(y.reshape(len(y), n_outputs, 1))[:, :, 0]
 
     def decode(self, outputs: np.ndarray) -> np.ndarray:
-        """Return outputs (n_members, n_samples, n_outputs) averaged, in the units and shape of y."""
         """Return outputs (n_members, n_samples, n_outputs), averaged, in the units of y."""
         outputs = outputs.astype(np.float64)
         scaled = (np.exp(outputs) if self.loss.predicts_logarithms else outputs).mean(axis=0)

@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
@@ -73,7 +73,7 @@ def check_scoring(scoring: Any) -> Scorer | None:
             "scoring must be None, one name of a scorer of scikit-learn, or a callable "
             f"(estimator, X, y) -> number; got {describe(scoring)}."
         )
-    return scoring
+    return cast(Scorer, scoring)
 
 
 def score_predictions(
