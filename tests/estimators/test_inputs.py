@@ -355,3 +355,14 @@ def test_values_that_float32_cannot_hold_are_refused(regressor, table, values):
     model = regressor.fit(table, values)
     with pytest.raises(ValueError, match="X must hold numbers that float32 can hold"):
         model.predict(table * 1e39)
+
+
+def test_a_table_without_channels_is_refused(regressor, table, values):
+    with pytest.raises(ValueError, match=r"at least one channel; it has the shape \(60, 7, 0\)"):
+        regressor.fit(np.empty((60, 7, 0)), values)
+
+
+def test_labels_that_cannot_be_sorted_are_refused(classifier, table):
+    y = np.array(["a", 1, 2.5] * 20, dtype=object)
+    with pytest.raises(TypeError, match=r"labels of one type.*; got 'float', 'int', 'str'\. Conv"):
+        classifier.fit(table, y)

@@ -11,7 +11,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from torch import Tensor
 
-from walkconv._checks import check_option, describe
+from walkconv._checks import check_option, describe, listed
 from walkconv.estimators.base import ATTRIBUTES, SETTINGS, GraphCNN
 from walkconv.estimators.losses import (
     CLASSIFICATION,
@@ -196,8 +196,15 @@ class GraphCNNClassifier(ClassifierMixin, GraphCNN):  # noqa: D101 (the docstrin
                 "N layers predict numbers at every node, not classes; "
                 "use GraphCNNRegressor, or an architecture without N."
             )
-        check_classification_targets(y)
-        labels = np.unique(y)
+        try:
+            check_classification_targets(y)
+            labels = np.unique(y)
+        except TypeError:
+            kinds = listed(sorted({type(label).__name__ for label in y.flat}))
+            raise TypeError(
+                f"y must hold labels of one type, which can be sorted; got {kinds}. Convert them, "
+                "for example with numpy.asarray(y, dtype=str)."
+            ) from None
         if len(labels) < 2:
             raise ValueError(f"y must hold at least two classes; got one class: {_plain(y[0])!r}.")
         return Classes(labels, settings.loss)

@@ -518,6 +518,8 @@ def _as_real_table(X: Any) -> Table:
             f"X must have shape (n_samples, n_nodes) or (n_samples, n_nodes, n_channels); "
             f"got {X.shape}."
         )
+    if X.ndim == 3 and not X.shape[2]:
+        raise ValueError(f"X must have at least one channel; it has the shape {X.shape}.")
     return X if sp.issparse(X) else as_real(X, "X")
 
 
