@@ -2,6 +2,7 @@
 
 import csv
 import io
+import mmap
 import re
 from collections import Counter
 from collections.abc import Mapping
@@ -14,6 +15,7 @@ from walkconv._checks import listed
 EMPTY_CELLS = ["", "NA", "NaN", "nan", "null"]
 DOUBLED = re.compile(r"._duplicated_\d+$")
 """What polars makes of a name that a column before has too."""
+BLANK_LINE = re.compile(rb"\n\r?\n")
 ENDINGS = {",": ".csv", "\t": ".tsv"}
 
 
@@ -75,6 +77,8 @@ def _without_blank_lines(
         return table
     if not table.select(pl.all_horizontal(pl.all().is_null()).any()).item():
         return table
+    if not _has_blank_line(source):
+        return table
     content = io.BytesIO(source) if isinstance(source, bytes) else io.FileIO(source)
     with io.TextIOWrapper(io.BufferedReader(content), encoding="utf-8-sig", newline="") as text:
         try:
@@ -90,6 +94,14 @@ def _without_blank_lines(
             f"{csv.field_size_limit():,} characters; it has both. Remove the empty rows."
         )
     return table.filter(pl.Series(is_row[first:]))
+
+
+def _has_blank_line(source: str | bytes) -> bool:
+    """Look for two ends of lines in a row, which may also be in a cell; it is fast."""
+    if isinstance(source, bytes):
+        return BLANK_LINE.search(source) is not None
+    with open(source, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
+        return BLANK_LINE.search(text) is not None
 
 
 def not_utf8(path: str) -> ValueError:
