@@ -44,6 +44,19 @@ def differing_cell(table, path):
     return None
 
 
+def differing_parts(parts, whole):
+    """Compare the parts of a table with the whole; a column may have a type in each part."""
+    if any(part.columns != whole.columns for part in parts):
+        return f"the columns {[part.columns for part in parts]}; they are {whole.columns}"
+    found = [row for part in parts for row in part.rows()]
+    if len(found) != whole.height:
+        return f"{len(found)} rows; there are {whole.height}"
+    for number, (row, wanted) in enumerate(zip(found, whole.rows(), strict=True)):
+        if not all(_is_same_value(a, b) for a, b in zip(row, wanted, strict=True)):
+            return f"{row} in row {number}; the whole table has {wanted}"
+    return None
+
+
 def differing_edge(held, path):
     """Compare a graph with the edges of a text, or with the entries of Matrix Market."""
     if held.graph.shape[0] > 1000:
@@ -75,6 +88,18 @@ def _differing_array(table, path):
         if not all(_is_equal(a, b) for a, b in zip(values, X[:, place], strict=True)):
             return f"{values} in {column.name!r}; the file has {X[:, place]}"
     return None
+
+
+def _is_same_value(found, wanted):
+    if isinstance(found, str) != isinstance(wanted, str) and None not in (found, wanted):
+        text, value = (found, wanted) if isinstance(found, str) else (wanted, found)
+        try:
+            return text == str(value).lower() or float(text) == value
+        except (TypeError, ValueError):
+            return not isinstance(value, int | float)  # a date
+    if isinstance(found, float) and isinstance(wanted, int | float):
+        return math.isclose(found, wanted, rel_tol=1e-15) or (found != found and wanted != wanted)
+    return found == wanted
 
 
 def _is_equal(found, wanted):

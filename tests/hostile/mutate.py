@@ -262,7 +262,8 @@ def gzip_table(draw, content):
     except Exception:
         return changed_bytes(draw, content)
     if draw.random() < 0.001:
-        text = b"a,b,c,d\n" + draw.choice([b"1,2,3,4\n", b",,,\n"]) * draw.choice([2**21, 2**24])
+        row, times = draw.choice([(b"1,2,3,4\n", 2**20), (b"1,2,3,4\n", 2**24), (b",,,\n", 2**21)])
+        text = b"a,b,c,d\n" + row * times
     return gzip.compress(text_table(draw, text), mtime=0, compresslevel=1)
 
 
@@ -435,6 +436,9 @@ MUTATORS = {
     "csv": text_table,
     "tsv": text_table,
     "tu": text_table,
+    "parts csv": text_table,
+    "parts csv.gz": gzip_table,
+    "parts parquet": changed_bytes,
     "csv.gz": gzip_table,
     "txt": text_table,
     "mtx": matrix_market,

@@ -21,6 +21,10 @@ from walkconv import GraphCNNRegressor, GraphSample, ModelFileError, io
 from walkconv.conv.definition import define_graph_conv
 from walkconv.datasets import load_tu
 
+SMALL_PART = 64
+"""Bytes of a part of a table, at least: a few rows."""
+MOST_ROWS = 1000
+
 
 class WrongAnswerError(Exception):
     """An answer that cannot be right."""
@@ -101,10 +105,9 @@ def continue_selection(path):
 
 def read_table(path):
     """Read a table, take its features and its target, or what it holds if it is a graph."""
-    table = io.read_table(path)
-    held = io.read_graph_or_table(path)
-    if isinstance(held, io.NamedGraph):
-        _check_graph(held, path)
+    table = io.read_graph_or_table(path)
+    if isinstance(table, io.NamedGraph):
+        _check_graph(table, path)
         return
     differ = expected.differing_cell(table, path)
     if differ:
@@ -115,6 +118,19 @@ def read_table(path):
         if features.height != table.height:
             raise WrongAnswerError("rows were lost")
     io.take_target(table, table.columns[-1])
+
+
+def read_parts(path):
+    """Read a table in small parts, which must be the rows of the whole table."""
+    parts = list(io.read_table_parts(path, n_bytes=max(SMALL_PART, path.stat().st_size // 4)))
+    try:
+        whole = io.read_table(path)
+    except ValueError:
+        return  # the types of a column may differ from part to part
+    if whole.height <= MOST_ROWS:
+        differ = expected.differing_parts(parts, whole)
+        if differ:
+            raise WrongAnswerError(differ)
 
 
 def read_graph(path):
@@ -199,6 +215,9 @@ TARGETS = {
     "damaged model": (load_damaged, (ModelFileError,)),
     "damaged fit checkpoint": (continue_damaged_fit, (ModelFileError, ValueError)),
     "damaged selection checkpoint": (continue_damaged_selection, (ValueError,)),
+    "parts csv": (read_parts, (ValueError, io.ColumnError)),
+    "parts csv.gz": (read_parts, (ValueError, io.ColumnError)),
+    "parts parquet": (read_parts, (ValueError, io.ColumnError)),
     "tsv": (read_table, (ValueError, io.ColumnError)),
     "tu": (read_collection, (ValueError,)),
     "csv": (read_table, (ValueError, io.ColumnError)),

@@ -68,6 +68,14 @@ def test_blank_lines_before_the_header_and_between_rows_are_no_rows(tmp_path):
     assert found["x"].to_list() == [1, 3, 5]
 
 
+def test_a_header_of_a_space_is_a_header(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("\n \n1\n\n2\n")
+    found = pl.concat(read_table_parts(path, n_bytes=2))
+    assert found.equals(read_table(path))
+    assert found.columns == [" "]
+
+
 def test_a_table_without_rows_is_refused(tmp_path):
     (tmp_path / "table.csv").write_text("x,y\n")
     pl.DataFrame(schema={"x": pl.Float64}).write_parquet(tmp_path / "table.parquet")

@@ -121,7 +121,7 @@ def _blocks(path: str, n_bytes: int) -> Iterator[bytes]:
 
 def _rows_in_blocks(file: BinaryIO, n_bytes: int) -> Iterator[bytes]:
     header = file.readline()
-    while (header.count(QUOTE) % 2 or not header.strip()) and (line := file.readline()):
+    while (header.count(QUOTE) % 2 or not header.strip(b"\r\n")) and (line := file.readline()):
         header += line
     rest, is_first = b"", True
     while block := file.read(n_bytes):
