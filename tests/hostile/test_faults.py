@@ -2,6 +2,7 @@
 
 import errno
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from walkconv import GraphCNNRegressor, grid_graph, select_neighbors
+from walkconv import GraphCNNRegressor, grid_graph, load, select_neighbors
 from walkconv.persistence import read_file, write_file
 
 X = np.random.default_rng(0).normal(size=(40, 4))
@@ -63,6 +64,51 @@ def test_a_selection_whose_disk_fails_is_continued(tmp_path, monkeypatch, after)
             select_neighbors(graph, checkpoint=tmp_path / "c", **settings)
     found = select_neighbors(graph, checkpoint=tmp_path / "c", **settings)
     np.testing.assert_array_equal(found.index, select_neighbors(graph, **settings).index)
+
+
+FULL = """
+import resource, sys
+import walkconv
+
+model = walkconv.load(sys.argv[1])
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), resource.RLIM_INFINITY))
+try:
+    model.save(sys.argv[1])
+except OSError as error:
+    print(type(error).__name__, error.strerror)
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="limits of the system")
+def test_a_disk_that_is_full_in_the_middle_of_a_write_leaves_the_old_file(tmp_path):
+    MODEL.fit(X, X[:, 0]).save(tmp_path / "m")
+    content = (tmp_path / "m").read_bytes()
+    command = [sys.executable, "-c", FULL, tmp_path / "m", str(len(content) // 2)]
+    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert run.stdout == f"OSError {os.strerror(errno.EFBIG)}\n"
+    assert (tmp_path / "m").read_bytes() == content
+    assert os.listdir(tmp_path) == ["m"]
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs a timer")
+def test_calls_that_signals_interrupt_go_on(tmp_path):
+    graph, settings = grid_graph((30, 30)), {"n_neighbors": 5, "block_size": 9, "n_threads": 1}
+    expected = MODEL.fit(X, X[:, 0]).predict(X)
+    wanted = select_neighbors(graph, **settings).index
+    came = []
+    before = signal.signal(signal.SIGALRM, lambda *_: came.append(1))
+    signal.setitimer(signal.ITIMER_REAL, 1e-3, 1e-3)
+    try:
+        model = MODEL.fit(X, X[:, 0], checkpoint=tmp_path / "c")
+        model.save(tmp_path / "m")
+        found = select_neighbors(graph, checkpoint=tmp_path / "s", **settings).index
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert came
+    np.testing.assert_array_equal(model.predict(X), expected)
+    np.testing.assert_array_equal(load(tmp_path / "m").predict(X), expected)
+    np.testing.assert_array_equal(found, wanted)
 
 
 def test_power_that_fails_at_any_byte_of_a_selection_loses_only_what_was_not_written(tmp_path):
