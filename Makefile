@@ -1,6 +1,6 @@
 # Two commands start everything: `make demo` and `make test`. Each installs what it needs.
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-fast fuzz kill-test sanitize test-oldest test-newest test-no-compiler test-wheel wheel lint check format pictures figures bench-conv bench-layouts bench-pooling bench-scale bench-structure clean \
+.PHONY: help install demo test test-fast fuzz kill-test sanitize test-oldest test-newest test-no-compiler test-wheel wheel lint check format pictures figures bench-conv bench-layouts bench-pooling bench-scale bench-structure bench-compare clean \
 	reproduce reproduce-mnist reproduce-grid reproduce-merck reproduce-graphs reproduce-traffic \
 	reproduce-transfer reproduce-oriented reproduce-smoke results
 
@@ -116,6 +116,9 @@ bench-scale: install ## time large graphs and wide tables beside scipy and numpy
 
 bench-structure: install ## lay out shuffled tables of known structure, beside other methods
 	$(BIN)/python benchmarks/bench_structure.py
+
+bench-compare: install ## how often `compare` says that a planted, random or useless graph helps
+	$(BIN)/python benchmarks/bench_compare.py
 
 bench-conv: $(BENCH_READY) ## time the convolution against the usual implementations
 	$(BIN)/python benchmarks/bench_conv.py

@@ -6,6 +6,9 @@ from ._adapters import as_graph as as_graph
 from ._samples import GraphSample as GraphSample
 from .coarsening import Coarsening as Coarsening
 from .coarsening import coarsen as coarsen
+from .comparison import Comparison as Comparison
+from .comparison import Difference as Difference
+from .comparison import compare as compare
 from .conv import graph_conv as graph_conv
 from .conv import show_config as show_config
 from .estimators import GraphCNNClassifier as GraphCNNClassifier

@@ -24,7 +24,7 @@ def test_help_imports_nothing_heavy():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    for command in ("fit", "predict", "neighbors", "info"):
+    for command in ("fit", "predict", "neighbors", "info", "compare"):
         assert f"\n  {command} " in done.stdout
 
 

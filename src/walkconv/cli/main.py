@@ -17,6 +17,7 @@ from typing import Annotated, NoReturn
 import typer
 from typer.main import get_command
 
+from walkconv.cli.compare import compare
 from walkconv.cli.export import export
 from walkconv.cli.fit import fit
 from walkconv.cli.info import info
@@ -31,7 +32,7 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
 )
-for command in (fit, predict, report, export, neighbors, info):
+for command in (fit, predict, report, export, neighbors, info, compare):
     app.command()(command)
 
 
