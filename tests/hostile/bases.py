@@ -37,7 +37,7 @@ def models():
     labels = np.where(X[:, 3] > 0, "high", "low")
     frame = pl.DataFrame(X, schema=list("abcdef"))
     return [
-        _saved(GraphCNNRegressor("C3-P2-C2-FC4", **small).fit(frame, Y)),
+        _saved(GraphCNNRegressor("C3-P2-C2-FC4", **small).fit(frame, Y, calibrate=True)),
         _saved(
             GraphCNNClassifier("C3-FC4", graph=walkconv.grid_graph((6,)), **small).fit(X, labels)
         ),

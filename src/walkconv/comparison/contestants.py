@@ -50,7 +50,7 @@ def uses_graph(model: GraphCNN) -> bool:
 
 def explicit(model: GraphCNN) -> GraphCNN:
     """Return an unfitted model with the settings that a fitted one has, found or given."""
-    choice = getattr(model._fitted, "choice", None)
+    choice = model._fitted.choice
     return clone(model).set_params(**({} if choice is None else choice.settings))
 
 

@@ -86,7 +86,7 @@ def _measure_network(
 ) -> tuple[GraphCNN, Result]:
     started = time.perf_counter()
     fitted = clone(model).set_params(random_state=split.seed, verbose=0, warm_start=False)
-    fitted.fit(_safe_indexing(X, split.train), y[split.train])
+    fitted.fit(_safe_indexing(X, split.train), y[split.train], calibrate=False)
     predicted = fitted.predict(_safe_indexing(X, split.test))
     error = _error(predicted, y, split, is_classification=is_classifier(model))
     seconds = time.perf_counter() - started

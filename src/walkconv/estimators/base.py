@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
 from walkconv._files import check_writable
+from walkconv.estimators.calibrating import calibrate_model, check_calibrate
 from walkconv.estimators.filters import Filters
 from walkconv.estimators.fitting import Fitted, Request, Target, fit_model
 from walkconv.estimators.losses import Loss
@@ -232,6 +233,7 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
         validation_data: Any = None,
         checkpoint: str | os.PathLike | None = None,
         after_epoch: Callable[[Self], dict[str, Any] | None] | None = None,
+        calibrate: bool | Literal["auto"] = "auto",
     ) -> Self:
         """Learn the graph of the columns and the weights of the network.
 
@@ -262,14 +264,22 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
             Called after every epoch with a copy of the estimator that predicts with the weights of
             that epoch. The dict of plain values it may return joins the record of the epoch in
             `history_`; it does not decide which weights are kept.
+        calibrate : bool or "auto", default "auto"
+            Whether five more networks, each trained on four fifths of the rows, measure the errors
+            on the other fifth: for `predict_interval`, and in a classifier for probabilities that
+            are right on average (a temperature; the predicted classes stay the same). "auto" does
+            so for regression if `fit` chooses the architecture and has no `time_limit`, with one
+            network if the table has more than a million values. The weights do not depend on it.
 
         Returns
         -------
         self
         """
+        how = check_calibrate(calibrate)
         past = getattr(self, "_fitted", None) if self.warm_start else None
         request = self._request(past=past, checkpoint=checkpoint, after_epoch=after_epoch)
-        self._keep(fit_model(request, X, y, sample_weight, validation_data))
+        fitted = fit_model(request, X, y, sample_weight, validation_data)
+        self._keep(calibrate_model(request, fitted, X, y, sample_weight, how))
         return self
 
     def transfer(
@@ -787,3 +797,9 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
         batches = self._batches(X)
         batch_size = check_batch_size(self.batch_size)
         return [predict(module, batches, batch_size) for module in self.modules_]
+
+
+def check_members(outputs: np.ndarray) -> None:
+    """Refuse the outputs (n_members, n_samples, n_outputs) of one member: it has no spread."""
+    if len(outputs) < 2:
+        raise ValueError("The spread needs two ensemble members or more; got 1. Raise n_members.")

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, logsumexp, softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils.class_weight import compute_sample_weight
@@ -12,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from torch import Tensor
 
 from walkconv._checks import check_option, describe, listed
-from walkconv.estimators.base import ATTRIBUTES, SETTINGS, GraphCNN
+from walkconv.estimators.base import ATTRIBUTES, SETTINGS, GraphCNN, check_members
 from walkconv.estimators.losses import (
     CLASSIFICATION,
     CROSS_ENTROPY,
@@ -26,6 +27,8 @@ from walkconv.networks.architecture import NodeOutput
 
 MOST_CHARACTERS = 2**24
 """Of the labels in a file, all as long as the longest."""
+COLDEST = 4.0
+"""The largest size of the logarithm of a temperature."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +105,16 @@ class Classes:
     def answers(self, outputs: np.ndarray) -> PredictedClasses:
         """Return an estimator that knows the probabilities of the outputs of a network."""
         return PredictedClasses(softmax(outputs, axis=1), self.labels)
+
+    def calibrated(self, outputs: np.ndarray, y: np.ndarray) -> "tuple[Classes, float]":
+        """Return the record as it is, and the temperature that suits unseen rows best."""
+
+        def loss(log_temperature: float) -> float:
+            logs = log_softmax(outputs.astype(np.float64) / np.exp(log_temperature), axis=2)
+            return -float(logsumexp(logs, axis=0)[np.arange(len(y)), y].mean())
+
+        found = minimize_scalar(loss, bounds=(-COLDEST, COLDEST), method="bounded")
+        return self, float(np.exp(found.x))
 
     def attributes(self) -> dict[str, Any]:
         """Return the fitted attributes of the estimator."""
@@ -184,6 +197,12 @@ class GraphCNNClassifier(ClassifierMixin, GraphCNN):  # noqa: D101 (the docstrin
         """Return the logarithm of `predict_proba`, exact for very small probabilities."""
         logs = np.stack([log_softmax(outputs, axis=1) for outputs in self._outputs(X)])
         return logsumexp(logs, axis=0) - np.log(np.float32(len(logs)))
+
+    def predict_spread(self, X: Any) -> np.ndarray:
+        """Return the standard deviation of the members' probabilities (n_samples, n_classes)."""
+        outputs = np.stack(self._outputs(X))
+        check_members(outputs)
+        return softmax(outputs.astype(np.float64), axis=2).std(axis=0, ddof=1)
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the most likely class of each row, (n_samples,)."""

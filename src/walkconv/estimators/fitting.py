@@ -91,6 +91,13 @@ class Target(Protocol):
         """Return an estimator that knows the answers of outputs (n_samples, n_outputs)."""
         ...
 
+    def calibrated(self, outputs: np.ndarray, y: np.ndarray) -> tuple[Self, float]:
+        """Return what outputs (n_members, n_samples, n_outputs) for unseen rows with encoded y say.
+
+        A target that knows its uncertainty, and the temperature to divide outputs by.
+        """
+        ...
+
     def attributes(self) -> dict[str, Any]:
         """Return the fitted attributes of the estimator."""
         ...
@@ -239,10 +246,10 @@ def fit_model(request: Request, X: Any, y: Any, sample_weight: Any, validation_d
     drawn = int(check_random_state(request.random_state).randint(2**31 - 1))
     seed = processes.from_first(lambda: drawn)
     with _open_checkpoint(request, rows, validation, seed, processes) as checkpoint:
-        return _train(request, target, given_y, rows, validation, seed, time_left, checkpoint)
+        return train(request, target, given_y, rows, validation, seed, time_left, checkpoint)
 
 
-def _train(
+def train(
     request: Request,
     target: Target,
     given_y: np.ndarray,

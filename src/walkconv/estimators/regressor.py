@@ -1,17 +1,19 @@
 """The regressor, and what y means to it: values."""
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
+from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
-from walkconv._checks import as_real, check_flag, check_integer
-from walkconv.estimators.base import ATTRIBUTES, SETTINGS, GraphCNN
+from walkconv._checks import as_real, check_flag, check_integer, check_number
+from walkconv.estimators.base import ATTRIBUTES, SETTINGS, GraphCNN, check_members
 from walkconv.estimators.losses import (
     REGRESSION,
     SQUARED_ERROR,
@@ -38,12 +40,16 @@ class Values:
     is_multi_output : bool
         Whether y has two dimensions.
     loss : Loss
+    residuals : ndarray of shape (n_rows, n_outputs), float64, or None
+        Sizes of the errors on rows that a network did not see, in the units of y, each column in
+        order. None without calibration.
     """
 
     is_classification: ClassVar[bool] = False
     scaling: Scaling
     is_multi_output: bool
     loss: Loss = SQUARED_ERROR
+    residuals: np.ndarray | None = None
 
     @property
     def n_outputs(self) -> int:
@@ -101,14 +107,39 @@ class Values:
         scaled = chosen.exp() if self.loss.predicts_logarithms else chosen
         return scaled * deviation + mean
 
+    def calibrated(self, outputs: np.ndarray, y: np.ndarray) -> "tuple[Values, float]":
+        """Return the record with the residuals of unseen rows."""
+        predicted = self.decode(outputs).reshape(y.shape)
+        true = self.scaling.undo(y[:, :, None].astype(np.float64))[:, :, 0]
+        return replace(self, residuals=np.sort(np.abs(predicted - true), axis=0)), 1.0
+
+    def half_width(self, coverage: float) -> np.ndarray:
+        """Return half the width (n_outputs,) of intervals that hold this share of the rows."""
+        if self.residuals is None:
+            raise ValueError(
+                "Intervals need errors on rows that the networks did not see: fit(X, y, "
+                "calibrate=True). A fit does so by itself if it chooses the architecture and has "
+                "no time_limit."
+            )
+        n_rows = len(self.residuals)
+        rank = math.ceil((n_rows + 1) * coverage - 1e-9)
+        if rank > n_rows:
+            raise ValueError(
+                f"coverage must be at most {n_rows / (n_rows + 1):.4g} with {n_rows} calibration "
+                f"rows; got {coverage}. Fit on more rows, or with calibrate=True."
+            )
+        return self.residuals[rank - 1]
+
     def attributes(self) -> dict[str, Any]:
         """Return the fitted attributes of the estimator."""
-        return {"target_scaling_": self.scaling}
+        return {"target_scaling_": self.scaling, "residuals_": self.residuals}
 
     def to_arrays(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Return the scaling, for a file."""
-        plain = {"is_multi_output": self.is_multi_output, "loss": self.loss.to_plain()}
-        return self.scaling.to_arrays(), plain
+        """Return the scaling and the residuals, for a file."""
+        arrays = self.scaling.to_arrays()
+        if self.residuals is not None:
+            arrays["residuals"] = self.residuals
+        return arrays, {"is_multi_output": self.is_multi_output, "loss": self.loss.to_plain()}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray], plain: Mapping[str, Any]) -> "Values":
@@ -120,7 +151,10 @@ class Values:
             raise ValueError("the outputs and their scaling must agree.")
         # Files of the first version have only the squared error.
         loss = read_loss(plain.get("loss", SQUARED_ERROR.to_plain()), REGRESSION)
-        return cls(scaling, is_multi_output, loss)
+        residuals = arrays.get("residuals")
+        if residuals is not None:
+            _check_residuals(residuals, n_outputs)
+        return cls(scaling, is_multi_output, loss, residuals)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -144,6 +178,8 @@ class GraphCNNRegressor(RegressorMixin, GraphCNN):  # noqa: D101 (the docstring 
         Mean and deviation of y; the networks predict scaled values, `predict` scales them back.
         With "absolute_error", "huber" and "quantile" it holds the median and the deviation that
         the quartiles of a normal distribution would show; with "poisson" 0 and the mean.
+    residuals_ : ndarray of shape (n_rows, n_outputs) or None
+        Sizes of the errors on rows that a network did not see, in order; None without calibration.
         {ATTRIBUTES.strip()}
 
     Notes
@@ -175,6 +211,60 @@ class GraphCNNRegressor(RegressorMixin, GraphCNN):  # noqa: D101 (the docstring 
         target = self._fitted.target
         assert isinstance(target, Values)
         return target.decode(outputs)
+
+    def predict_interval(self, X: Any, *, coverage: float = 0.9) -> np.ndarray:
+        """Return intervals that hold the true values of this share of new rows.
+
+        The interval of a row is its prediction plus and minus a number, the same for all rows: a
+        quantile of the errors on rows that a network did not see. New rows must come from where
+        the training rows came from. `fit` learns the errors by itself if it chooses the
+        architecture and has no `time_limit`, otherwise with ``calibrate=True``.
+
+        Parameters
+        ----------
+        X : as in `predict`
+        coverage : float, default 0.9
+            Between 0 and 1. On average over rows; single groups of rows may be covered less.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2)
+            Lower and upper ends; (n_samples, n_outputs, 2) if y has two dimensions. Then the
+            coverage is that of each output alone.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from walkconv import GraphCNNRegressor
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.normal(size=(400, 6))
+        >>> y = X[:, 0] + rng.normal(size=400)
+        >>> model = GraphCNNRegressor("FC8", max_iter=10, random_state=0)
+        >>> model = model.fit(X[:200], y[:200], calibrate=True)
+        >>> low, high = model.predict_interval(X[200:], coverage=0.8).T
+        >>> bool(0.75 < ((low <= y[200:]) & (y[200:] <= high)).mean() < 0.9)
+        True
+        """
+        check_is_fitted(self)
+        coverage = check_number(coverage, "coverage", minimum=0, below=1, is_open=True)
+        target = self._fitted.target
+        assert isinstance(target, Values)
+        half = target.half_width(coverage)
+        middle = self.predict(X)
+        half = half if target.is_multi_output else half[0]
+        return np.stack([middle - half, middle + half], axis=-1)
+
+    def predict_spread(self, X: Any) -> np.ndarray:
+        """Return the standard deviation of the members' predictions, of the shape of y.
+
+        It says where the members disagree, not how large the error is: see `predict_interval`.
+        """
+        outputs = np.stack(self._outputs(X))
+        check_members(outputs)
+        target = self._fitted.target
+        assert isinstance(target, Values)
+        values = np.stack([target.decode(each[None]) for each in outputs])
+        return values.std(axis=0, ddof=1)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -213,3 +303,13 @@ def _scaling_for(y: np.ndarray, loss: Loss) -> Scaling:
         spread = (high - low) / NORMAL_QUARTILES
         return Scaling(middle, np.where(spread > 0, spread, scaling.deviation))
     return scaling
+
+
+def _check_residuals(residuals: np.ndarray, n_outputs: int) -> None:
+    """Refuse residuals that are not as `calibrated` makes them."""
+    if residuals.dtype != np.float64 or residuals.ndim != 2 or residuals.shape[1] != n_outputs:
+        raise ValueError("the residuals must be float64, a column for each output.")
+    if not np.isfinite(residuals).all() or (residuals < 0).any() or not len(residuals):
+        raise ValueError("the residuals must be finite and not negative.")
+    if (residuals[1:] < residuals[:-1]).any():
+        raise ValueError("the residuals must be in order.")

@@ -1,0 +1,120 @@
+"""What a model says of its own uncertainty, learned from rows that a network did not see.
+
+Networks with the settings of the model are trained on four fifths of the rows and predict the other
+fifth. Their errors there are the sizes of the errors to expect (conformal prediction with
+cross-validation): about right, and rather too large, because those networks saw fewer rows.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.utils import check_random_state
+from torch import nn
+
+from walkconv._checks import check_flag, describe
+from walkconv.estimators.fitting import Fitted, Request, train
+from walkconv.estimators.samples import read_rows
+from walkconv.networks import Network
+from walkconv.training.batches import predict
+from walkconv.training.processes import current_processes
+
+N_FOLDS = 5
+CHEAP = 2**20
+"""Values of a table up to which "auto" uses all folds; of a larger one it uses the first."""
+Calibrate = bool | Literal["auto"]
+
+
+def check_calibrate(calibrate: Any) -> Calibrate:
+    """Return `calibrate` when it is True, False or "auto"."""
+    if isinstance(calibrate, str) and calibrate == "auto":
+        return "auto"
+    if isinstance(calibrate, str):
+        raise ValueError(f"calibrate must be True, False or 'auto'; got {describe(calibrate)}.")
+    return check_flag(calibrate, "calibrate")
+
+
+def calibrate_model(
+    request: Request, fitted: Fitted, X: Any, y: Any, sample_weight: Any, how: Calibrate
+) -> Fitted:
+    """Return a fitted model that knows its uncertainty, if it is wanted.
+
+    "auto" wants it for regression where a search chose the architecture, without a time limit.
+    """
+    target, settings = fitted.target, fitted.settings
+    is_chosen = fitted.choice is not None and settings.time_limit is None and request.past is None
+    if how is False or (how == "auto" and (target.is_classification or not is_chosen)):
+        return fitted
+    if target.is_classification:
+        _check_output_layer(fitted.modules)
+    rows = read_rows(X, y, sample_weight, fitted.learned.read, **request.target_checks)
+    given_y, rows = rows.y, replace(rows, y=target.encode(rows.y))
+    if len(rows.y) < 2 * N_FOLDS:
+        if how == "auto":
+            return fitted
+        raise ValueError(f"calibrate needs at least {2 * N_FOLDS} rows; got {len(rows.y)}.")
+    processes = current_processes()
+    drawn = int(check_random_state(request.random_state).randint(2**31 - 1))
+    seed = processes.from_first(lambda: drawn)
+    alone = _request_for_folds(request, fitted)
+    outputs, truth = [], []
+    for seen, apart in _folds(rows.y, seed, is_classification=target.is_classification):
+        part = train(alone, target, given_y[seen], rows.take(seen), None, seed, None, None)
+        held = rows.take(apart)
+        batches = part.learned.batches(held.samples, settings.device)
+        size = settings.training.batch_size
+        outputs.append(np.stack([predict(module, batches, size) for module in part.modules]))
+        truth.append(held.y)
+        if how == "auto" and sum(rows.samples.sizes) > CHEAP:
+            break
+    target, temperature = target.calibrated(np.concatenate(outputs, axis=1), np.concatenate(truth))
+    for module in fitted.modules if temperature != 1 else []:
+        _divide_outputs(module, temperature)
+    return replace(fitted, target=target)
+
+
+def _request_for_folds(request: Request, fitted: Fitted) -> Request:
+    """Return what the fit was asked, with the settings found, for one network and in silence.
+
+    The probabilities of a classifier are those of all its members.
+    """
+    n_members = fitted.settings.n_members if fitted.target.is_classification else 1
+    given = {**request.given, **({} if fitted.choice is None else fitted.choice.settings)}
+    return replace(
+        request,
+        settings=replace(fitted.settings, n_members=n_members, verbose=0),
+        given=given,
+        past=None,
+        checkpoint=None,
+        after_epoch=None,
+    )
+
+
+def _folds(
+    y: np.ndarray, seed: int, *, is_classification: bool
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Return the rows to train on and the rows to predict, stratified where classes allow it."""
+    is_balanced = is_classification and np.bincount(y).min() >= N_FOLDS
+    kind = StratifiedKFold if is_balanced else KFold
+    return kind(N_FOLDS, shuffle=True, random_state=seed).split(np.empty(len(y)), y)
+
+
+def _check_output_layer(modules: list[nn.Module]) -> None:
+    if not all(isinstance(module, Network) for module in modules):
+        raise ValueError(
+            "calibrate needs the networks of walkconv in a classifier: it divides their outputs by "
+            f"a temperature. Got {type(modules[0]).__name__} from make_network. Leave it out."
+        )
+
+
+def _divide_outputs(network: nn.Module, temperature: float) -> None:
+    """Divide the outputs by a temperature: the last layer is linear."""
+    assert isinstance(network, Network)
+    last = network.dense[-1]
+    assert isinstance(last, nn.Linear)
+    with torch.no_grad():
+        last.weight.div_(temperature)
+        last.bias.div_(temperature)
