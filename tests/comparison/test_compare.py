@@ -123,6 +123,14 @@ def test_graphs_are_compared_with_themselves_without_neighbours():
     assert found.table["contestant"].to_list() == ["model", "no neighbours"]
 
 
+def test_a_report_shows_the_verdict(table):
+    model = GraphCNNRegressor("C2-FC4", **TINY)
+    found = compare(model, table, table[:, 0], **QUICK)
+    summary = model.fit(table, table[:, 0]).summarize(comparison=found)
+    assert summary["comparison"]["verdict"] == found.verdict
+    assert summary["comparison"]["rows"][1]["contestant"] == "no neighbours"
+
+
 def test_a_model_without_a_graph_has_no_twins(table):
     found = compare(GraphCNNRegressor("FC4", max_iter=2, n_members=1), table, table[:, 0], **QUICK)
     assert found.finding == "no graph"

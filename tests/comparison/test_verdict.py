@@ -1,3 +1,4 @@
+import json
 import re
 
 import numpy as np
@@ -118,6 +119,16 @@ def test_the_table_has_the_model_first_and_signs_its_differences():
     assert "+3.0" in lines[2]
     assert "-2.9" in lines[4]
     assert lines[-1] == found.verdict
+
+
+def test_plain_values_hold_the_verdict_and_a_row_for_each_contestant():
+    found = conclude(
+        scores(model=[10, 11, 10], alone=[13, 14.1, 13]), test_share=0.5, uses_graph=True
+    )
+    plain = json.loads(json.dumps(found.to_plain()))
+    assert plain["verdict"] == found.verdict
+    assert plain["finding"] == "helps"
+    assert [row["contestant"] for row in plain["rows"]] == ["model", "no neighbours"]
 
 
 def test_an_error_that_never_changes_has_an_interval_of_no_width():

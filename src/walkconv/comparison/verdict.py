@@ -7,7 +7,7 @@ differences by 1/J + n_test/n_train.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -116,6 +116,11 @@ class Comparison:
     differences: dict[str, Difference]
     table: pl.DataFrame
     scores: pl.DataFrame
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return the verdict and the rows of the table as plain values, for a report."""
+        rows = self.table.to_dicts()
+        return {"verdict": self.verdict, "finding": self.finding, "rows": rows}
 
     def __str__(self) -> str:
         width = max(len(name) for name in self.table["contestant"])

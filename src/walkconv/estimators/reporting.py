@@ -4,7 +4,7 @@ import hashlib
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from sklearn.base import is_classifier
 
@@ -18,6 +18,15 @@ from walkconv.reports.summarizing.summary import summarize
 if TYPE_CHECKING:
     from walkconv.estimators.base import GraphCNN
     from walkconv.estimators.fitting import Fitted
+
+
+@runtime_checkable
+class Describable(Protocol):
+    """What `walkconv.compare` returns: this room is below the one that compares."""
+
+    def to_plain(self) -> dict[str, Any]:
+        """Return a verdict and rows as plain values."""
+        ...
 
 
 def summarize_model(
@@ -65,6 +74,8 @@ def _as_mapping(comparison: Any) -> Mapping[str, Any] | None:
     """Return a comparison as its verdict and its rows."""
     if comparison is None or isinstance(comparison, Mapping):
         return comparison
+    if isinstance(comparison, Describable):
+        return comparison.to_plain()
     raise TypeError(
         "comparison must be what walkconv.compare returned, or a dict with a verdict and rows; "
         f"got {describe(comparison)}."
