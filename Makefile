@@ -1,6 +1,6 @@
 # Two commands start everything: `make demo` and `make test`. Each installs what it needs.
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-fast fuzz kill-test sanitize test-oldest test-newest test-no-compiler test-wheel wheel lint check format pictures figures bench-conv bench-layouts bench-pooling bench-scale bench-structure bench-compare bench-intervals clean \
+.PHONY: help install demo test test-fast fuzz kill-test sanitize test-oldest test-newest test-no-compiler test-wheel wheel lint check format pictures figures bench-conv bench-layouts bench-pooling bench-scale bench-structure bench-compare bench-importance bench-intervals clean \
 	reproduce reproduce-mnist reproduce-grid reproduce-merck reproduce-graphs reproduce-traffic \
 	reproduce-transfer reproduce-oriented reproduce-smoke results
 
@@ -119,6 +119,9 @@ bench-structure: install ## lay out shuffled tables of known structure, beside o
 
 bench-compare: install ## how often `compare` says that a planted, random or useless graph helps
 	$(BIN)/python benchmarks/bench_compare.py
+
+bench-importance: install ## how well rankings of columns find those that matter
+	$(BIN)/python benchmarks/bench_importance.py
 
 bench-intervals: install ## how often prediction intervals hold the truth, on twelve tables
 	$(BIN)/python benchmarks/bench_intervals.py
