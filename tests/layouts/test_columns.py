@@ -2,18 +2,21 @@
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
 from walkconv import layout_columns
 from walkconv.layouts import from_table
 from walkconv.layouts.channels import find_channels
 from walkconv.layouts.partial import (
+    Ridge,
     column_moments,
+    column_relations,
     correlation_matrix,
     nearby_partial_correlations,
-    partial_correlations,
+    strongest_relations,
 )
-from walkconv.layouts.search import Candidate, fitting_rings
+from walkconv.layouts.search import Candidate, fitting_rings, trials
+
+RIDGE = Ridge(0.1, 10.0)
 
 
 def fields(gaps, n_samples, rng, noise=0.1):
@@ -24,6 +27,13 @@ def fields(gaps, n_samples, rng, noise=0.1):
 
 def distances(sites):
     return np.linalg.norm(sites[:, None] - sites[None], axis=2)
+
+
+def relations(X):
+    """Partial correlations and cosines of the columns."""
+    mean, deviation, effective = column_moments(X)
+    correlation = correlation_matrix(X, mean, deviation)
+    return [each.copy() for each in column_relations(correlation, effective, [RIDGE])]
 
 
 @pytest.fixture
@@ -108,28 +118,30 @@ def test_columns_of_one_place_are_channels_of_one_node(rng):
 
 def test_a_plane_has_no_channels(plane):
     X, _ = plane
-    mean, deviation, effective = column_moments(X)
-    correlation = correlation_matrix(X, mean, deviation)
-    assert find_channels(partial_correlations(correlation, effective, 0.1)) is None
+    assert find_channels(strongest_relations(relations(X)[0])) is None
 
 
-def test_partial_correlations_by_definition(rng):
+def test_partial_correlations_and_cosines_by_definition(rng):
     X = rng.normal(size=(50, 6)) @ rng.normal(size=(6, 6))
-    mean, deviation, effective = column_moments(X)
     scaled = (X - X.mean(axis=0)) / X.std(axis=0)
-    np.testing.assert_allclose(effective, 50 / (scaled**4).mean(axis=0))
-    inverse = np.linalg.inv(scaled.T @ scaled / 50 + np.diag(0.1 + 10 / effective))
-    scale = np.sqrt(np.diag(inverse))
-    expected = np.maximum(-inverse / scale / scale[:, None], 0)
-    found = partial_correlations(correlation_matrix(X, mean, deviation), effective, 0.1)
-    np.testing.assert_allclose(found.toarray(), expected, atol=1e-12)
+    effective = 50 / (scaled**4).mean(axis=0)
+    np.testing.assert_allclose(column_moments(X)[2], effective)
+    ridge = np.diag(0.1 + 10 / effective)
+    inverse = np.linalg.inv(scaled.T @ scaled / 50 + ridge)
+    shared = np.eye(6) - np.sqrt(ridge) @ inverse @ np.sqrt(ridge)
+    for found, matrix in zip(relations(X), (-inverse, shared), strict=True):
+        root = np.sqrt(np.abs(np.diag(matrix)))
+        expected = matrix / root / root[:, None]
+        np.fill_diagonal(expected, 0)
+        np.testing.assert_allclose(found, expected, atol=1e-12)
+    found = strongest_relations(expected)
+    np.testing.assert_allclose(found.toarray(), np.maximum(expected, 0), atol=1e-12)
 
 
 def test_nearby_partial_correlations_are_exact_where_all_columns_are_near(plane):
     X = plane[0][:, :30]
-    moments = column_moments(X)
-    exact = partial_correlations(correlation_matrix(X, *moments[:2]), moments[2], 0.1)
-    nearby = nearby_partial_correlations(X, *moments, 0.1)
+    exact = strongest_relations(relations(X)[0])
+    nearby = nearby_partial_correlations(X, *column_moments(X), RIDGE)
     np.testing.assert_allclose(nearby.toarray(), exact.toarray(), atol=1e-9)
 
 
@@ -141,10 +153,12 @@ def test_very_wide_tables_condition_on_nearby_columns(plane, monkeypatch):
     assert share_of_unit_steps(layout, sites) > 0.97
 
 
-def test_a_line_that_fits_as_well_as_a_ring_is_the_ring_cut_open():
+def test_a_line_that_fits_as_well_as_a_ring_is_the_ring_cut_open(plane):
+    relation = strongest_relations(relations(plane[0])[0])
+    (trial,) = trials([relation], tried=[4], n_landmarks=8)
+
     def tried(period, stress, kept):
-        none = sp.csr_array((8, 8))
-        return Candidate(np.arange(8.0)[:, None], np.array([period]), stress, kept, none, none)
+        return Candidate(np.arange(8.0)[:, None], np.array([period]), stress, kept, 1.0, 0.0, trial)
 
     line, ring = tried(0.0, 0.001, 0.95), tried(8.0, 0.002, 0.9)
     assert fitting_rings([line, ring]) == [ring]

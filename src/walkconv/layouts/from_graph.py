@@ -12,7 +12,7 @@ from walkconv._checks import check_integer, check_option
 from walkconv.layouts.edges import similarity
 from walkconv.layouts.kind import check_dims, fewest_dims, kind_of
 from walkconv.layouts.layout import Layout
-from walkconv.layouts.search import Candidate, best_candidate
+from walkconv.layouts.search import Candidate, best_candidate, trials
 
 TRIED_EDGES = (2, 4, 5, 6, 8, 12)
 GAP = 3.0
@@ -75,7 +75,7 @@ def layout_graph(
     grouped = sp.csr_array(weight[order][:, order])
     ends = np.cumsum(sizes)
     largest = sp.csr_array(grouped[: ends[0], : ends[0]])
-    best = fewest_dims([largest], tried=dict.fromkeys(dims, tried), n_landmarks=n_landmarks)
+    best = fewest_dims([largest], dims=dims, tried=tried, n_landmarks=n_landmarks)
     n_axes = best.positions.shape[1]
     n_larger = max(1, int((sizes > 2).sum()))
     positions = np.zeros((len(order), n_axes))
@@ -83,8 +83,8 @@ def layout_graph(
     end = best.positions[:, 0].max()
     for start, stop in pairwise(ends[:n_larger]):
         within = sp.csr_array(grouped[start:stop, start:stop])
-        part = best_candidate([within], tried=tried, n_dims=n_axes, n_landmarks=n_landmarks)
-        places = part.positions
+        starts = trials([within], tried=tried, n_landmarks=n_landmarks)
+        places = best_candidate(starts, n_dims=n_axes, n_landmarks=n_landmarks).positions
         places[:, 0] += end + GAP - places[:, 0].min()
         end = places[:, 0].max()
         positions[order[start:stop]] = places

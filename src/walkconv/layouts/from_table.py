@@ -1,6 +1,7 @@
 """The columns of a table become a layout."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -9,22 +10,26 @@ from scipy.sparse.csgraph import connected_components
 
 from walkconv._checks import check_flag, check_table
 from walkconv.layouts.channels import find_channels
+from walkconv.layouts.explained import explained
 from walkconv.layouts.from_graph import GAP, layout_of
 from walkconv.layouts.kind import check_dims, fewest_dims
 from walkconv.layouts.layout import Layout
 from walkconv.layouts.partial import (
+    Ridge,
     column_moments,
+    column_relations,
     correlation_matrix,
     nearby_partial_correlations,
-    partial_correlations,
+    strongest_relations,
 )
+from walkconv.layouts.search import Judge
 
-RIDGES = (0.1, 0.03, 0.3)
-TRIED_EDGES = {1: (2, 3, 4), 2: (4, 5, 6), 3: (6, 8)}
-"""Numbers of edges of a node that are tried, for each number of axes."""
+RIDGES = (Ridge(0.1, 10.0), Ridge(0.3, 10.0), Ridge(0.01, 0.0))
+TRIED_EDGES = (2, 3, 4, 6, 8)
+"""Numbers of edges of a node that are tried."""
 N_LANDMARKS = 256
 WIDE = 4096
-VERY_WIDE = 8192
+VERY_WIDE = 12288
 """Columns from which on a table is wide, and very wide."""
 FAINT = 1e-6
 N_NEAR = 3
@@ -61,7 +66,7 @@ def layout_columns(
     >>> layout.kind
     'line'
     """
-    tried = {each: TRIED_EDGES[each] for each in check_dims(n_dims)}
+    dims = check_dims(n_dims)
     check_flag(channels, "channels")
     table = check_table(X, allow_missing=True)
     mean, deviation, effective = column_moments(table)
@@ -71,14 +76,20 @@ def layout_columns(
             f"X must have at least 2 columns that vary; got {len(varying)}. Add columns or rows."
         )
     moments = mean[varying], deviation[varying], effective[varying]
-    relations = _relations(table[:, varying], *moments)
+    relations, correlation = _relations(table[:, varying], *moments)
     found = find_channels(relations[0]) if channels else None
     node, channel = np.arange(len(varying)), np.zeros(len(varying), dtype=np.int64)
     if found is not None:
         node, channel = found.node, found.channel
         relations = [found.between_nodes(relation) for relation in relations]
     relations, main = _connected(relations)
-    best = fewest_dims(relations, tried=tried, n_landmarks=N_LANDMARKS)
+    judge: Judge | None = None
+    if correlation is not None:
+        first = np.unique(node, return_index=True)[1][main]
+        judge = partial(explained, correlation[np.ix_(first, first)], effective[varying][first])
+    best = fewest_dims(
+        relations, dims=dims, tried=TRIED_EDGES, n_landmarks=N_LANDMARKS, judge=judge
+    )
     placed = _placed(best.positions, main, node, table[:, varying])
     # Constant columns stand beside all others.
     n_varying, n_constant = len(placed), table.shape[1] - len(varying)
@@ -98,18 +109,20 @@ def layout_columns(
 
 def _relations(
     table: Any, mean: np.ndarray, deviation: np.ndarray, effective: np.ndarray
-) -> list[sp.csr_array]:
-    """Return the partial correlations (n_columns, n_columns) for each ridge that is tried.
+) -> tuple[list[sp.csr_array], np.ndarray | None]:
+    """Return relations (n_columns, n_columns) of several kinds, and the correlations.
 
-    Wide tables are tried with one ridge, and very wide ones condition on the strongest
-    correlates only.
+    The first tells channels, the last are the strongest correlations. Wide tables have fewer
+    relations, and very wide ones condition on the strongest correlates only.
     """
     n_columns = table.shape[1]
     if n_columns > VERY_WIDE:
-        return [nearby_partial_correlations(table, mean, deviation, effective, RIDGES[0])]
+        return [nearby_partial_correlations(table, mean, deviation, effective, RIDGES[0])], None
     correlation = correlation_matrix(table, mean, deviation)
     ridges = RIDGES if n_columns <= WIDE else RIDGES[:1]
-    return [partial_correlations(correlation, effective, ridge) for ridge in ridges]
+    found = list(map(strongest_relations, column_relations(correlation, effective, ridges)))
+    correlation[np.arange(n_columns), np.arange(n_columns)] = 0.0
+    return [found[0], *found[1::2], strongest_relations(correlation)], correlation
 
 
 def _connected(relations: Sequence[sp.csr_array]) -> tuple[list[sp.csr_array], np.ndarray]:

@@ -1,6 +1,6 @@
 """What the columns form: the one criterion by which a kind is chosen."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from walkconv._checks import check_integer, check_option
 from walkconv.layouts.layout import KINDS, Kind
-from walkconv.layouts.search import Candidate, best_candidate
+from walkconv.layouts.search import WHOLE, Candidate, Judge, best_candidate, trials
 
 
 @dataclass(frozen=True)
@@ -17,18 +17,16 @@ class Limit:
 
     Attributes
     ----------
-    most_stress : float
-    least_kept : float
+    least_fit : float
     least_nodes : int
         With fewer nodes noise fits as well.
     """
 
-    most_stress: float
-    least_kept: float
+    least_fit: float
     least_nodes: int
 
 
-LIMITS = {1: Limit(0.01, 0.75, 10), 2: Limit(0.025, 0.8, 36), 3: Limit(0.025, 0.85, 100)}
+LIMITS = {1: Limit(0.65, 20), 2: Limit(0.75, 36), 3: Limit(0.85, 100)}
 """For each number of axes, chosen on the tables that docs/structure.md names."""
 
 
@@ -40,11 +38,15 @@ def kind_of(candidate: Candidate) -> tuple[Kind, str]:
     if n_nodes < limit.least_nodes:
         reason = f"{n_nodes} nodes are too few to tell a {kind} (at least {limit.least_nodes})"
         return "none", reason
-    is_adequate = candidate.stress <= limit.most_stress and candidate.kept >= limit.least_kept
+    if n_dims > 1 and candidate.whole < WHOLE:
+        reason = f"the nodes fall into groups, so a {kind} would join what is not related"
+        return "none", reason
+    is_adequate = candidate.fit >= limit.least_fit
     reason = (
-        f"a {kind} {'fits' if is_adequate else 'does not fit'}: stress {candidate.stress:.2g} (at "
-        f"most {limit.most_stress}), {candidate.kept:.0%} of the strongest relations lead to "
-        f"nearest nodes (at least {limit.least_kept:.0%})"
+        f"a {kind} {'fits' if is_adequate else 'does not fit'}: stress {candidate.stress:.2g}, "
+        f"{candidate.kept:.0%} of the strong relations lead to near nodes, "
+        f"{candidate.crowded:.0%} of their paths close a triangle; "
+        f"that counts {candidate.fit:.2f} of 1 (at least {limit.least_fit})"
     )
     return (kind if is_adequate else "none"), reason
 
@@ -60,8 +62,10 @@ def check_dims(n_dims: Any) -> Sequence[int]:
 def fewest_dims(
     relations: Sequence[sp.csr_array],
     *,
-    tried: Mapping[int, Sequence[int]],
+    dims: Sequence[int],
+    tried: Sequence[int],
     n_landmarks: int,
+    judge: Judge | None = None,
 ) -> Candidate:
     """Return the best layout with the fewest axes that is adequate, or a plane if none is.
 
@@ -69,18 +73,21 @@ def fewest_dims(
     ----------
     relations : sequence of csr_array of shape (n_nodes, n_nodes)
         Symmetric, positive and connected.
-    tried : mapping of int to sequence of int
-        The numbers of edges of a node to try for each number of axes, the fewest axes first.
+    dims : sequence of int
+        Numbers of axes to try, the fewest first.
+    tried : sequence of int
+        The numbers of edges of a node to try.
     n_landmarks : int
         Nodes from which distances are measured.
+    judge : function of positions and period, optional
+        See `best_candidate`.
     """
     n_nodes = relations[0].shape[0]
-    told = [n_dims for n_dims in tried if n_nodes >= LIMITS[n_dims].least_nodes]
+    starts = trials(relations, tried=tried, n_landmarks=n_landmarks)
+    told = [n_dims for n_dims in dims if n_nodes >= LIMITS[n_dims].least_nodes]
     found = []
-    for n_dims in told or list(tried)[:1]:
-        found.append(
-            best_candidate(relations, tried=tried[n_dims], n_dims=n_dims, n_landmarks=n_landmarks)
-        )
+    for n_dims in told or list(dims)[:1]:
+        found.append(best_candidate(starts, n_dims=n_dims, n_landmarks=n_landmarks, judge=judge))
         if kind_of(found[-1])[0] != "none":
             return found[-1]
     return next((each for each in found if each.positions.shape[1] == 2), found[0])

@@ -8,8 +8,9 @@ there the steps are read anew.
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.linalg import cg
 from scipy.spatial import cKDTree
+
+from walkconv.layouts.solve import solver
 
 N_ROUNDS = 10
 LONGEST_STEP = 2
@@ -56,13 +57,11 @@ def _fitted(places: np.ndarray, a: np.ndarray, b: np.ndarray, gap: np.ndarray) -
     both = sp.csr_array(half + half.T)
     degree = both.sum(axis=1) + ANCHOR
     system = sp.csr_array(sp.diags_array(degree) - both)
-    moved = np.empty_like(places)
+    force = np.empty_like(places)
     for axis in range(n_dims):
         lack = weight * (steps[:, axis] - (places[b, axis] - places[a, axis]))
-        force = np.bincount(b, lack, n_nodes) - np.bincount(a, lack, n_nodes)
-        shift, _ = cg(system, force, rtol=1e-3, maxiter=200, M=sp.diags_array(1.0 / degree))
-        moved[:, axis] = places[:, axis] + shift
-    return moved
+        force[:, axis] = np.bincount(b, lack, n_nodes) - np.bincount(a, lack, n_nodes)
+    return places + solver(system)(force, np.zeros_like(force))
 
 
 def _nearest_step(displacement: np.ndarray) -> np.ndarray:

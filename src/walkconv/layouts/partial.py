@@ -6,20 +6,37 @@ the inverse stable. It is larger for a rare column, one with a few values far fr
 correlations are mostly noise.
 """
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.linalg import get_lapack_funcs
 
 from walkconv.graphs import correlation_graph
 
 ROWS_AT_ONCE = 4096
-NOISE = 10.0
-"""A column gets this much more ridge for each effective row that it lacks."""
+LEAST_SHARED = 1e-12
 N_KEPT = 32
 """Strongest partial correlations of a column that are kept."""
 N_NEAR = 48
 """Strongest correlates of a column that a wide table conditions on."""
+
+
+@dataclass(frozen=True)
+class Ridge:
+    """What is added to the diagonal of a matrix of correlations before it is inverted.
+
+    Attributes
+    ----------
+    base : float
+    noise : float
+        More for a column with few effective rows: this, divided by their number.
+    """
+
+    base: float
+    noise: float
 
 
 def column_moments(X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -54,41 +71,68 @@ def correlation_matrix(X: Any, mean: np.ndarray, deviation: np.ndarray) -> np.nd
     return total
 
 
-def partial_correlations(
-    correlation: np.ndarray, effective: np.ndarray, ridge: float
-) -> sp.csr_array:
-    """Return the strongest positive partial correlations of each column.
+def column_relations(
+    correlation: np.ndarray, effective: np.ndarray, ridges: Sequence[Ridge]
+) -> Iterator[np.ndarray]:
+    """Yield for each ridge the partial correlations and the cosines (n_columns, n_columns).
+
+    With R the correlations and D the ridge, both come from ``P = (R + D)^-1``. A partial
+    correlation is ``-P_ij / sqrt(P_ii P_jj)``. A cosine divides the same entry by what a column
+    shares with the others instead of what it has alone: ``M_ij / sqrt(M_ii M_jj)`` with ``M = I -
+    D^(1/2) P D^(1/2)``. Under a large ridge it is the correlation, under a small one all directions
+    in which columns vary count alike.
 
     Parameters
     ----------
     correlation : ndarray of shape (n_columns, n_columns)
     effective : ndarray of shape (n_columns,)
         Effective number of rows of each column.
-    ridge : float
-        Added to the diagonal before the matrix is inverted.
-
-    Returns
-    -------
-    csr_array of shape (n_columns, n_columns)
-        Symmetric.
+    ridges : sequence of Ridge
     """
-    n_columns = len(correlation)
-    matrix = correlation.copy()
-    diagonal = np.arange(n_columns)
-    matrix[diagonal, diagonal] += (ridge + NOISE / effective).astype(matrix.dtype)
-    inverse = np.linalg.inv(matrix)
-    scale = 1.0 / np.sqrt(inverse[diagonal, diagonal])
-    inverse *= -scale[:, None]
-    inverse *= scale
-    inverse[diagonal, diagonal] = 0.0
+    diagonal = np.arange(len(correlation))
+    for ridge in ridges:
+        added = (ridge.base + ridge.noise / effective).astype(correlation.dtype)
+        inverse = correlation.copy()
+        inverse[diagonal, diagonal] += added
+        inverse = _inverse(inverse)
+        alone = inverse[diagonal, diagonal]
+        root = np.sqrt(added)
+        shared = np.sqrt(np.maximum(1.0 - added * alone, LEAST_SHARED))
+        inverse[diagonal, diagonal] = 0.0
+        inverse *= -1.0
+        alone = 1.0 / np.sqrt(alone)
+        yield inverse * alone[:, None] * alone
+        scale = root / shared
+        inverse *= scale[:, None]
+        inverse *= scale
+        yield inverse
+
+
+def strongest_relations(relation: np.ndarray) -> sp.csr_array:
+    """Return the strongest positive entries of each column, symmetric."""
+    n_columns = len(relation)
     n_kept = min(N_KEPT, n_columns - 1)
-    strongest = np.argpartition(-inverse, n_kept - 1, axis=1)[:, :n_kept]
-    value = np.take_along_axis(inverse, strongest, axis=1).astype(np.float64)
-    row = np.repeat(diagonal, n_kept)
-    is_kept = value.ravel() > 0
+    strongest = np.argpartition(-relation, n_kept - 1, axis=1)[:, :n_kept]
+    value = np.take_along_axis(relation, strongest, axis=1).astype(np.float64).ravel()
+    row = np.repeat(np.arange(n_columns), n_kept)
+    is_kept = value > 0
     ends = row[is_kept], strongest.ravel()[is_kept]
-    half = sp.csr_array((value.ravel()[is_kept], ends), shape=inverse.shape)
+    half = sp.csr_array((value[is_kept], ends), shape=relation.shape)
     return sp.csr_array(half.maximum(half.T))
+
+
+def _inverse(matrix: np.ndarray) -> np.ndarray:
+    """Return the inverse of a symmetric and positive definite matrix, in its place."""
+    factorise, invert = get_lapack_funcs(("potrf", "potri"), (matrix,))
+    factor, status = factorise(matrix.T, lower=True, overwrite_a=True)
+    assert status == 0, "a matrix of correlations with a ridge must be positive definite"
+    inverse = invert(factor, lower=True, overwrite_c=True)[0].T
+    for start in range(0, len(inverse), ROWS_AT_ONCE):  # LAPACK wrote one triangle
+        stop = start + ROWS_AT_ONCE
+        block = inverse[start:stop, start:stop]
+        block[:] = np.triu(block) + np.triu(block, 1).T
+        inverse[stop:, start:stop] = inverse[start:stop, stop:].T
+    return inverse
 
 
 def nearby_partial_correlations(
@@ -96,7 +140,7 @@ def nearby_partial_correlations(
     mean: np.ndarray,
     deviation: np.ndarray,
     effective: np.ndarray,
-    ridge: float,
+    ridge: Ridge,
     n_near: int = N_NEAR,
 ) -> sp.csr_array:
     """Return partial correlations given the columns that correlate most, for wide tables.
@@ -110,7 +154,7 @@ def nearby_partial_correlations(
     X : ndarray or csc_array of shape (n_samples, n_columns)
     mean, deviation, effective : ndarray of shape (n_columns,)
         From `column_moments`.
-    ridge : float
+    ridge : Ridge
     n_near : int
 
     Returns
@@ -129,7 +173,7 @@ def nearby_partial_correlations(
         rows = X[:, near]
         rows = rows.toarray() if sp.issparse(rows) else np.asarray(rows, np.float64)
         scaled = np.nan_to_num((rows - mean[near]) / deviation[near])
-        matrix = scaled.T @ scaled / n_rows + np.diag(ridge + NOISE / effective[near])
+        matrix = scaled.T @ scaled / n_rows + np.diag(ridge.base + ridge.noise / effective[near])
         inverse = np.linalg.inv(matrix)
         partial = -inverse[0, 1:] / np.sqrt(inverse[0, 0] * np.diag(inverse)[1:])
         value[here, : len(partial)] = partial

@@ -2,12 +2,13 @@
 
 Edges are kept that both ends count among their strongest. With too few there are gaps to go
 round, with too many short cuts. So several numbers of edges are tried, on each of the given
-relations, and the layout is kept whose nearest nodes are related most often. Then the layout
-reviews its own edges: it drops those that came out long and adds strong ones that came out short.
+relations, and a layout counts by the share of its own strong relations that lead to near nodes:
+relations that are noise, or wrong, do not agree with a layout of few axes. Then the best layouts
+review their own edges: they drop those that came out long and add strong ones that came out short.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,7 +17,7 @@ from scipy.spatial import cKDTree
 from walkconv.layouts.axes import fixed_axes
 from walkconv.layouts.edges import joined, mutual_edges, strongest_weights
 from walkconv.layouts.isomap import Scaling, scale_distances
-from walkconv.layouts.kept import kept_neighborhoods
+from walkconv.layouts.kept import Relation
 from walkconv.layouts.lattice import evened
 from walkconv.layouts.likeness import walk_likeness
 from walkconv.layouts.ring import unrolled
@@ -26,8 +27,12 @@ N_ROUTES = 24
 """Likest nodes of a node that distances may run through."""
 TRIAL_LANDMARKS = 64
 """Enough to compare layouts."""
-HOPELESS = 0.4
+HOPELESS = 0.5
 """Layouts that keep less than this at the start are moved once, and not reviewed."""
+WHOLE = 0.5
+"""Nodes that hang together less than this fall into groups: no plane or volume joins them."""
+STRESS_WEIGHT, CROWD_WEIGHT = 5.0, 0.2
+"""What counts against a layout when its kind is decided."""
 N_FINALISTS = 2
 N_REVIEWS = 3
 REVIEWED = 8
@@ -38,7 +43,51 @@ MOST_RING_STRESS = 0.01
 CUT_OPEN = 0.1
 """A line that keeps this much more than a ring is no ring cut open."""
 COST_OF_STRESS = 2.0
-"""Stress counts so much against the share of neighbours that are kept."""
+"""Stress counts so much against what a layout explains or keeps."""
+
+
+Judge = Callable[[np.ndarray, np.ndarray], float]
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """Distances between nodes, before a layout has a number of axes.
+
+    Attributes
+    ----------
+    relation, reference : Relation
+        What the edges were chosen from, and what tells whether the nodes fall into groups.
+    edges : csr_array of shape (n_nodes, n_nodes)
+    routes : csr_array of shape (n_nodes, n_nodes)
+        The likeness of near nodes, a connected graph.
+    scaling : Scaling
+    """
+
+    relation: Relation
+    reference: Relation
+    edges: sp.csr_array
+    routes: sp.csr_array
+    scaling: Scaling
+
+    @classmethod
+    def of(
+        cls, relation: Relation, reference: Relation, edges: sp.csr_array, n_landmarks: int
+    ) -> "Trial":
+        """Return the trial of some edges that connect all nodes."""
+        likeness = walk_likeness(edges)
+        near = mutual_edges(likeness, strongest_weights(likeness, N_ROUTES), N_ROUTES)
+        routes = joined(near, likeness)
+        return cls(relation, reference, edges, routes, scale_distances(routes, n_landmarks))
+
+    def again(self, edges: sp.csr_array, n_landmarks: int) -> "Trial":
+        """Return the trial of other edges."""
+        return self.of(self.relation, self.reference, edges, n_landmarks)
+
+    def wanted(self) -> Distances:
+        """Return the distances that a layout should have."""
+        length = self.routes.copy()
+        length.data = np.sqrt(-np.log(length.data))
+        return wanted_distances(length, self.scaling.landmarks, np.sqrt(self.scaling.squares))
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,71 +100,106 @@ class Candidate:
     period : ndarray of shape (n_dims,)
     stress : float
     kept : float
-        Share of the strongest relations that lead to nearest nodes, counted from chance.
-    edges : csr_array of shape (n_nodes, n_nodes)
-        What the distances are made from.
-    relations : csr_array of shape (n_nodes, n_nodes)
-        What the edges were chosen from.
+        Share of the strong relations that lead to near nodes, counted from chance.
+    whole : float
+        Near 1 where the nodes hang together, near 0 where they fall into groups.
+    crowded : float
+        Near 0 where the strongest relations are those of a lattice, larger in a crowd.
+    trial : Trial
+        What the distances were made from.
     """
 
     positions: np.ndarray
     period: np.ndarray
     stress: float
     kept: float
-    edges: sp.csr_array
-    relations: sp.csr_array
+    whole: float
+    crowded: float
+    trial: Trial
 
     @property
-    def score(self) -> float:
-        """Larger is better."""
-        return self.kept - COST_OF_STRESS * self.stress
+    def fit(self) -> float:
+        """How well the layout shows the relations: 1 at best."""
+        return self.kept - STRESS_WEIGHT * self.stress - CROWD_WEIGHT * self.crowded
+
+
+def trials(
+    relations: Sequence[sp.csr_array], *, tried: Sequence[int], n_landmarks: int
+) -> list[Trial]:
+    """Return the trials of several numbers of edges, on each of the relations.
+
+    Parameters
+    ----------
+    relations : sequence of csr_array of shape (n_nodes, n_nodes)
+        Symmetric, positive and connected. The last tells whether the nodes fall into groups.
+    tried : sequence of int
+        Numbers of edges of a node.
+    n_landmarks : int
+        Nodes from which distances are measured.
+    """
+    found = []
+    few = min(n_landmarks, TRIAL_LANDMARKS)
+    each = [Relation(weight) for weight in relations]
+    for relation in each:
+        weight = relation.weight
+        best = strongest_weights(weight, max(tried))
+        seen: set[int] = set()
+        for n_edges in tried:
+            edges = mutual_edges(weight, best, n_edges)
+            if edges.nnz not in seen:  # ties, or few edges, make it the graph of a lower number
+                seen.add(edges.nnz)
+                found.append(Trial.of(relation, each[-1], joined(edges, weight), few))
+    return found
 
 
 def best_candidate(
-    relations: Sequence[sp.csr_array],
+    starts: Sequence[Trial],
     *,
-    tried: Sequence[int],
     n_dims: int,
     n_landmarks: int,
+    judge: Judge | None = None,
 ) -> Candidate:
     """Return the best layout that was found.
 
     Parameters
     ----------
-    relations : sequence of csr_array of shape (n_nodes, n_nodes)
-        Symmetric, positive and connected. All layouts are compared by the first.
-    tried : sequence of int
-        Numbers of edges of a node.
+    starts : sequence of Trial
     n_dims : int
         Axes of the layout.
     n_landmarks : int
-        Nodes from which distances are measured.
+        Nodes from which distances are measured in the end.
+    judge : function of positions and period, optional
+        How well they explain the table: larger is better. By default what they keep counts.
     """
-    reference = relations[0]
-    few = min(n_landmarks, TRIAL_LANDMARKS)
-    starts = [
-        _candidate(edges, relation, reference, n_dims, few, is_polished=False)
-        for relation in relations
-        for edges in _tried_edges(relation, tried)
-    ]
-    starts.sort(key=lambda candidate: -candidate.kept)
-    starts = fitting_rings(starts) or starts
-    if starts[0].kept < HOPELESS:
-        edges, relation = starts[0].edges, starts[0].relations
-        return _candidate(edges, relation, reference, n_dims, few)
-    found = []
-    for start in starts[:N_FINALISTS]:
-        edges = start.edges
-        for _ in range(1 + N_REVIEWS):
-            found.append(_candidate(edges, start.relations, reference, n_dims, few))
-            edges = _reviewed(found[-1])
-            if (edges != found[-1].edges).nnz == 0:
+
+    def score(candidate: Candidate) -> float:
+        value = judge(candidate.positions, candidate.period) if judge else candidate.kept
+        return value - COST_OF_STRESS * candidate.stress
+
+    rough = [_candidate(trial, n_dims, is_polished=False) for trial in starts]
+    rough.sort(key=lambda candidate: -candidate.kept)
+    rough = fitting_rings(rough) or rough
+    if rough[0].kept < HOPELESS or (n_dims > 1 and rough[0].whole < WHOLE):
+        return _candidate(rough[0].trial, n_dims)
+    of_relation = {id(each.trial.relation): each for each in reversed(rough)}
+    found = [_candidate(each.trial, n_dims) for each in of_relation.values()]
+    found.sort(key=lambda candidate: -score(candidate))
+    for start in (fitting_rings(found) or found)[:N_FINALISTS]:
+        last = start
+        for _ in range(N_REVIEWS):
+            edges = _reviewed(last)
+            if (edges != last.trial.edges).nnz == 0:
                 break
-    best = max(fitting_rings(found) or found, key=lambda each: each.score)
-    if reference.shape[0] > few < n_landmarks:
-        last = _candidate(best.edges, best.relations, reference, n_dims, n_landmarks)
-        best = max(best, last, key=lambda each: each.score)
-    return best
+            n_marks = len(last.trial.scaling.landmarks)
+            last = _candidate(last.trial.again(edges, n_marks), n_dims)
+            found.append(last)
+    best = max(fitting_rings(found) or found, key=score)
+    if len(best.positions) > len(best.trial.scaling.landmarks) < n_landmarks:
+        trial = best.trial.again(best.trial.edges, n_landmarks)
+        best = max(best, _candidate(trial, n_dims), key=score)
+    relations = {id(trial.relation): trial.relation for trial in starts}.values()
+    kept = max(relation.kept(best.positions, best.period) for relation in relations)
+    return replace(best, kept=kept)
 
 
 def fitting_rings(candidates: Sequence[Candidate]) -> list[Candidate]:
@@ -130,28 +214,9 @@ def fitting_rings(candidates: Sequence[Candidate]) -> list[Candidate]:
     ]
 
 
-def _tried_edges(relation: sp.csr_array, tried: Sequence[int]) -> Iterator[sp.csr_array]:
-    best = strongest_weights(relation, max(tried))
-    seen: set[int] = set()
-    for n_edges in tried:
-        edges = mutual_edges(relation, best, n_edges)
-        if edges.nnz not in seen:  # ties, or few edges, make it the graph of a lower number
-            seen.add(edges.nnz)
-            yield joined(edges, relation)
-
-
-def _candidate(
-    edges: sp.csr_array,
-    relation: sp.csr_array,
-    reference: sp.csr_array,
-    n_dims: int,
-    n_landmarks: int,
-    is_polished: bool = True,
-) -> Candidate:
-    """Return the layout from these edges, as Isomap has it or moved to the least stress."""
-    routes = _routes(edges)
-    scaling = scale_distances(routes, n_landmarks)
-    wanted = _wanted(routes, scaling)
+def _candidate(trial: Trial, n_dims: int, is_polished: bool = True) -> Candidate:
+    """Return the layout of a trial, as Isomap has it or moved to the least stress."""
+    scaling, wanted = trial.scaling, trial.wanted()
     places, period = scaling.positions(n_dims), np.zeros(n_dims)
     ring = unrolled(scaling.positions(2)) if n_dims == 1 else None
     if ring is not None:
@@ -159,39 +224,30 @@ def _candidate(
         least = ring_stress(places, ring[1], wanted)
     elif is_polished:
         places, least = least_stress(places, wanted)
-        places = fixed_axes(evened(fixed_axes(places), routes))
+        places = fixed_axes(evened(fixed_axes(places), trial.routes))
     else:
         least = stress(places, wanted)
-    kept = kept_neighborhoods(reference, places, period, 2 * n_dims)
-    return Candidate(places, period, least, kept, edges, relation)
-
-
-def _routes(edges: sp.csr_array) -> sp.csr_array:
-    """Return the likeness of near nodes, a connected graph where `edges` is."""
-    likeness = walk_likeness(edges)
-    return joined(mutual_edges(likeness, strongest_weights(likeness, N_ROUTES), N_ROUTES), likeness)
-
-
-def _wanted(routes: sp.csr_array, scaling: Scaling) -> Distances:
-    length = routes.copy()
-    length.data = np.sqrt(-np.log(length.data))
-    return wanted_distances(length, scaling.landmarks, np.sqrt(scaling.squares))
+    kept = trial.relation.kept(places, period)
+    whole = min(each.hanging(2 * n_dims + 2)[0] for each in (trial.relation, trial.reference))
+    crowded = trial.relation.hanging(2 * n_dims)[1]
+    return Candidate(places, period, least, kept, whole, crowded, trial)
 
 
 def _reviewed(candidate: Candidate) -> sp.csr_array:
     """Return the edges without those that came out long, with strong ones that came out short."""
-    relation, n_dims = candidate.relations, candidate.positions.shape[1]
-    strong = mutual_edges(relation, strongest_weights(relation, REVIEWED), REVIEWED)
-    pairs = sp.coo_array(strong.maximum(candidate.edges))
+    trial, n_dims = candidate.trial, candidate.positions.shape[1]
+    weight = trial.relation.weight
+    strong = mutual_edges(weight, trial.relation.strongest, REVIEWED)
+    pairs = sp.coo_array(strong.maximum(trial.edges))
     places, period = candidate.positions, candidate.period
     step = places[pairs.row] - places[pairs.col]
     step -= np.where(period > 0, period * np.rint(step / np.where(period > 0, period, 1.0)), 0.0)
     spacing = _spacing(places, n_dims)
     length = np.linalg.norm(step, axis=1) * 2 / (spacing[pairs.row] + spacing[pairs.col])
-    is_edge = candidate.edges[pairs.row, pairs.col] > 0
+    is_edge = trial.edges[pairs.row, pairs.col] > 0
     is_kept = length < np.where(is_edge, LONG, SHORT)
     ends = pairs.row[is_kept], pairs.col[is_kept]
-    return joined(sp.csr_array((pairs.data[is_kept], ends), shape=relation.shape), relation)
+    return joined(sp.csr_array((pairs.data[is_kept], ends), shape=weight.shape), weight)
 
 
 def _spacing(places: np.ndarray, n_dims: int) -> np.ndarray:

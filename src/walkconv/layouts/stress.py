@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.linalg import cg
+
+from walkconv.layouts.solve import solver
 
 N_ROUNDS = 20
 LEAST_GAIN = 1e-3
@@ -66,23 +67,26 @@ def least_stress(
 ) -> tuple[np.ndarray, float]:
     """Return positions (n_nodes, n_dims) of less stress, and that stress."""
     n_nodes = wanted.n_nodes
+    if not len(wanted.a):
+        return positions, stress(positions, wanted)
     weight = wanted.distance**-2
     half = sp.csr_array((weight, (wanted.a, wanted.b)), shape=(n_nodes, n_nodes))
     both = sp.csr_array(half + half.T)
     degree = both.sum(axis=1)
-    system = sp.csr_array(sp.diags_array(degree * (1 + 1e-9)) - both)
-    ahead = sp.diags_array(1.0 / np.maximum(degree, 1e-300))
+    solve = solver(sp.csr_array(sp.diags_array(degree * (1 + 1e-9)) - both))
     ratio = _gaps(positions, wanted) / wanted.distance
     positions = positions * (ratio.sum() / max((ratio**2).sum(), 1e-300))
     before = stress(positions, wanted)
     for _ in range(n_rounds):
         gap = _gaps(positions, wanted)
         pull = np.divide(weight * wanted.distance, gap, out=np.zeros_like(gap), where=gap > 0)
-        moved = np.empty_like(positions)
+        force = np.empty_like(positions)
         for axis, values in enumerate(positions.T):
             push = pull * (values[wanted.a] - values[wanted.b])
-            force = np.bincount(wanted.a, push, n_nodes) - np.bincount(wanted.b, push, n_nodes)
-            moved[:, axis], _ = cg(system, force, x0=values, rtol=1e-3, maxiter=30, M=ahead)
+            force[:, axis] = np.bincount(wanted.a, push, n_nodes) - np.bincount(
+                wanted.b, push, n_nodes
+            )
+        moved = solve(force, positions)
         after = stress(moved, wanted)
         if after >= before:
             break
