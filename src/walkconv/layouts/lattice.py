@@ -13,6 +13,8 @@ from scipy.spatial import cKDTree
 from walkconv.layouts.solve import solver
 
 N_ROUNDS = 10
+STILL = 0.01
+"""Rounds end when no node moves farther."""
 LONGEST_STEP = 2
 """Displacements of more steps along an axis are not read."""
 BLUR = 0.5
@@ -40,7 +42,9 @@ def evened(places: np.ndarray, likeness: sp.csr_array) -> np.ndarray:
     spacing = spacing / np.median(spacing)
     for _ in range(N_ROUNDS):
         gap = (spacing[pairs.row] + spacing[pairs.col])[:, None] / 2
-        places = _fitted(places, pairs.row, pairs.col, gap)
+        before, places = places, _fitted(places, pairs.row, pairs.col, gap)
+        if np.abs(places - before).max() < STILL:
+            break
         spacing = np.ones(len(places))
     return places - places.mean(axis=0)
 

@@ -7,6 +7,7 @@ relations that are noise, or wrong, do not agree with a layout of few axes. Then
 review their own edges: they drop those that came out long and add strong ones that came out short.
 """
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -21,7 +22,7 @@ from walkconv.layouts.kept import Relation
 from walkconv.layouts.lattice import evened
 from walkconv.layouts.likeness import walk_likeness
 from walkconv.layouts.ring import unrolled
-from walkconv.layouts.stress import Distances, least_stress, ring_stress, stress, wanted_distances
+from walkconv.layouts.stress import Distances, least_stress, ring_stress, wanted_distances
 
 N_ROUTES = 24
 """Likest nodes of a node that distances may run through."""
@@ -33,7 +34,14 @@ WHOLE = 0.5
 """Nodes that hang together less than this fall into groups: no plane or volume joins them."""
 STRESS_WEIGHT, CROWD_WEIGHT = 5.0, 0.2
 """What counts against a layout when its kind is decided."""
+N_OF_RELATION = 1
+"""Best starts of each relation that are polished."""
+FLAT = 0.97
+"""A plane that fits less well may be folded."""
+N_UNFOLDED = 3
+"""Relations from which it is unfolded."""
 N_FINALISTS = 2
+"""Best polished layouts that review their edges."""
 N_REVIEWS = 3
 REVIEWED = 8
 """Strongest edges of both ends that a review may add."""
@@ -99,6 +107,7 @@ class Candidate:
     positions : ndarray of shape (n_nodes, n_dims)
     period : ndarray of shape (n_dims,)
     stress : float
+        NaN for a layout with ends that was not polished.
     kept : float
         Share of the strong relations that lead to near nodes, counted from chance.
     whole : float
@@ -176,30 +185,70 @@ def best_candidate(
         value = judge(candidate.positions, candidate.period) if judge else candidate.kept
         return value - COST_OF_STRESS * candidate.stress
 
-    rough = [_candidate(trial, n_dims, is_polished=False) for trial in starts]
-    rough.sort(key=lambda candidate: -candidate.kept)
+    rough = _rough(starts, n_dims)
     rough = fitting_rings(rough) or rough
     if rough[0].kept < HOPELESS or (n_dims > 1 and rough[0].whole < WHOLE):
         return _candidate(rough[0].trial, n_dims)
-    of_relation = {id(each.trial.relation): each for each in reversed(rough)}
-    found = [_candidate(each.trial, n_dims) for each in of_relation.values()]
-    found.sort(key=lambda candidate: -score(candidate))
-    for start in (fitting_rings(found) or found)[:N_FINALISTS]:
-        last = start
-        for _ in range(N_REVIEWS):
-            edges = _reviewed(last)
-            if (edges != last.trial.edges).nnz == 0:
-                break
-            n_marks = len(last.trial.scaling.landmarks)
-            last = _candidate(last.trial.again(edges, n_marks), n_dims)
-            found.append(last)
+    found = _reviewed_layouts([each.trial for each in _finalists(rough)], n_dims, score)
     best = max(fitting_rings(found) or found, key=score)
+    if n_dims == 2 and best.fit < FLAT:
+        best = max(best, *_reviewed_layouts(_unfolded(starts), n_dims, score), key=score)
     if len(best.positions) > len(best.trial.scaling.landmarks) < n_landmarks:
         trial = best.trial.again(best.trial.edges, n_landmarks)
         best = max(best, _candidate(trial, n_dims), key=score)
     relations = {id(trial.relation): trial.relation for trial in starts}.values()
     kept = max(relation.kept(best.positions, best.period) for relation in relations)
     return replace(best, kept=kept)
+
+
+def _rough(starts: Sequence[Trial], n_dims: int) -> list[Candidate]:
+    """Return the layouts as Isomap has them, those that keep most first."""
+    rough = [_candidate(trial, n_dims, is_polished=False) for trial in starts]
+    return sorted(rough, key=lambda candidate: -candidate.kept)
+
+
+def _reviewed_layouts(
+    starts: Sequence[Trial], n_dims: int, score: Callable[[Candidate], float]
+) -> list[Candidate]:
+    """Return the polished layouts of all trials, and those after reviews of the best ones."""
+    found = sorted([_candidate(trial, n_dims) for trial in starts], key=lambda each: -score(each))
+    for start in (fitting_rings(found) or found)[:N_FINALISTS]:
+        last = start
+        for _ in range(N_REVIEWS):
+            trial = _reviewed(last)
+            if (trial.edges != last.trial.edges).nnz == 0:
+                break
+            last = _candidate(trial, n_dims)
+            found.append(last)
+    return found
+
+
+def _unfolded(starts: Sequence[Trial]) -> list[Trial]:
+    """Return trials for the plane whose edges are short in a layout with three axes.
+
+    Pictures that are nearly their own mirror images relate each column to its mirror image. In the
+    plane such a relation draws both halves over each other. With three axes the halves lie one
+    above the other, so its edge is longer than a step within a half, and a review drops it.
+    """
+    unfolded = []
+    for candidate in _finalists(_rough(starts, 3), 1)[:N_UNFOLDED]:
+        trial = candidate.trial
+        for _ in range(2):
+            trial = _reviewed(_candidate(trial, 3))
+        unfolded.append(trial)
+    return unfolded
+
+
+def _finalists(rough: Sequence[Candidate], n_each: int = N_OF_RELATION) -> list[Candidate]:
+    """Return the first candidates of each relation."""
+    count: Counter[int] = Counter()
+    chosen = []
+    for candidate in rough:
+        relation = id(candidate.trial.relation)
+        count[relation] += 1
+        if count[relation] <= n_each:
+            chosen.append(candidate)
+    return chosen
 
 
 def fitting_rings(candidates: Sequence[Candidate]) -> list[Candidate]:
@@ -216,25 +265,23 @@ def fitting_rings(candidates: Sequence[Candidate]) -> list[Candidate]:
 
 def _candidate(trial: Trial, n_dims: int, is_polished: bool = True) -> Candidate:
     """Return the layout of a trial, as Isomap has it or moved to the least stress."""
-    scaling, wanted = trial.scaling, trial.wanted()
+    scaling, least = trial.scaling, np.nan
     places, period = scaling.positions(n_dims), np.zeros(n_dims)
     ring = unrolled(scaling.positions(2)) if n_dims == 1 else None
     if ring is not None:
         places, period = ring[0], np.array([ring[1]])
-        least = ring_stress(places, ring[1], wanted)
+        least = ring_stress(places, ring[1], trial.wanted())
     elif is_polished:
-        places, least = least_stress(places, wanted)
+        places, least = least_stress(places, trial.wanted())
         places = fixed_axes(evened(fixed_axes(places), trial.routes))
-    else:
-        least = stress(places, wanted)
     kept = trial.relation.kept(places, period)
     whole = min(each.hanging(2 * n_dims + 2)[0] for each in (trial.relation, trial.reference))
     crowded = trial.relation.hanging(2 * n_dims)[1]
     return Candidate(places, period, least, kept, whole, crowded, trial)
 
 
-def _reviewed(candidate: Candidate) -> sp.csr_array:
-    """Return the edges without those that came out long, with strong ones that came out short."""
+def _reviewed(candidate: Candidate) -> Trial:
+    """Return a trial without the edges that came out long, with strong ones that came out short."""
     trial, n_dims = candidate.trial, candidate.positions.shape[1]
     weight = trial.relation.weight
     strong = mutual_edges(weight, trial.relation.strongest, REVIEWED)
@@ -247,7 +294,8 @@ def _reviewed(candidate: Candidate) -> sp.csr_array:
     is_edge = trial.edges[pairs.row, pairs.col] > 0
     is_kept = length < np.where(is_edge, LONG, SHORT)
     ends = pairs.row[is_kept], pairs.col[is_kept]
-    return joined(sp.csr_array((pairs.data[is_kept], ends), shape=weight.shape), weight)
+    edges = joined(sp.csr_array((pairs.data[is_kept], ends), shape=weight.shape), weight)
+    return trial.again(edges, len(trial.scaling.landmarks))
 
 
 def _spacing(places: np.ndarray, n_dims: int) -> np.ndarray:

@@ -74,11 +74,12 @@ def least_stress(
     both = sp.csr_array(half + half.T)
     degree = both.sum(axis=1)
     solve = solver(sp.csr_array(sp.diags_array(degree * (1 + 1e-9)) - both))
-    ratio = _gaps(positions, wanted) / wanted.distance
-    positions = positions * (ratio.sum() / max((ratio**2).sum(), 1e-300))
-    before = stress(positions, wanted)
+    gap = _gaps(positions, wanted)
+    ratio = gap / wanted.distance
+    scale = ratio.sum() / max((ratio**2).sum(), 1e-300)
+    positions, gap = positions * scale, gap * scale
+    before = _relative_error(ratio)
     for _ in range(n_rounds):
-        gap = _gaps(positions, wanted)
         pull = np.divide(weight * wanted.distance, gap, out=np.zeros_like(gap), where=gap > 0)
         force = np.empty_like(positions)
         for axis, values in enumerate(positions.T):
@@ -87,7 +88,8 @@ def least_stress(
                 wanted.b, push, n_nodes
             )
         moved = solve(force, positions)
-        after = stress(moved, wanted)
+        gap = _gaps(moved, wanted)
+        after = _relative_error(gap / wanted.distance)
         if after >= before:
             break
         positions = moved
@@ -110,4 +112,7 @@ def _relative_error(ratio: np.ndarray) -> float:
 
 
 def _gaps(positions: np.ndarray, wanted: Distances) -> np.ndarray:
-    return np.linalg.norm(positions[wanted.a] - positions[wanted.b], axis=1)
+    square = np.zeros(len(wanted.a))
+    for values in positions.T:
+        square += (values[wanted.a] - values[wanted.b]) ** 2
+    return np.sqrt(square)
