@@ -1,6 +1,6 @@
 # Two commands start everything: `make demo` and `make test`. Each installs what it needs.
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-fast fuzz kill-test sanitize test-oldest test-newest test-no-compiler test-wheel wheel lint check format pictures figures bench-conv bench-layouts bench-pooling bench-scale bench-structure bench-compare bench-importance bench-intervals clean \
+.PHONY: help install demo test test-fast fuzz kill-test sanitize test-oldest test-newest test-no-compiler test-wheel wheel lint check format pictures figures bench-conv bench-layouts bench-pooling bench-scale bench-structure bench-compare bench-importance bench-intervals bench-tables clean \
 	reproduce reproduce-mnist reproduce-grid reproduce-merck reproduce-graphs reproduce-traffic \
 	reproduce-transfer reproduce-oriented reproduce-smoke results
 
@@ -125,6 +125,10 @@ bench-importance: install ## how well rankings of columns find those that matter
 
 bench-intervals: install ## how often prediction intervals hold the truth, on twelve tables
 	$(BIN)/python benchmarks/bench_intervals.py
+
+bench-tables: install ## fit every method on every table with no settings (hours)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(CONSTRAINTS:%=-c %) -e '.[bench-tables]'
+	$(BIN)/python benchmarks/bench_tables.py
 
 bench-conv: $(BENCH_READY) ## time the convolution against the usual implementations
 	$(BIN)/python benchmarks/bench_conv.py

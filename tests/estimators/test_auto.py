@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+import walkconv.estimators.relations
 from walkconv import GraphCNNClassifier, GraphCNNRegressor, GraphSample, grid_graph, load
 from walkconv.estimators import trials
 from walkconv.estimators.candidates import Situation, list_candidates
@@ -232,3 +233,50 @@ def test_random_neighbors_are_others():
     counts = np.diff(graph.indptr)
     assert counts.max() == 4
     assert counts.min() >= 2
+
+
+def test_early_stopping_and_validation_rows_go_with_a_search(table, classes):
+    model = GraphCNNClassifier(early_stopping=1, **QUICK).fit(table, classes)
+    assert all("validation_score" in record for record in model.history_)
+    scored = GraphCNNClassifier(**QUICK).fit(
+        table[:40], classes[:40], validation_data=(table[40:], classes[40:])
+    )
+    assert all("validation_score" in record for record in scored.history_)
+    plain = GraphCNNClassifier(**QUICK).fit(table[:40], classes[:40])
+    assert chosen(scored)["loss"] == chosen(plain)["loss"]
+
+
+@pytest.mark.parametrize("graph", ["supervised", lambda X, y: np.abs(np.corrcoef(X.T))])
+def test_a_graph_that_sees_y_is_learned_from_the_training_part(table, classes, graph, monkeypatch):
+    n_rows = []
+    find = walkconv.estimators.relations.find_graph
+
+    def watched(X, names, scaling, lesson):
+        if not sp.issparse(lesson.settings.graph):  # random neighbours
+            n_rows.append(len(X))
+        return find(X, names, scaling, lesson)
+
+    monkeypatch.setattr("walkconv.estimators.relations.find_graph", watched)
+    GraphCNNClassifier(graph=graph, **QUICK).fit(table, classes)
+    assert min(n_rows) < len(table)
+    assert n_rows.count(len(table)) <= 1  # the fit of what was chosen
+
+
+def test_the_graph_of_the_columns_is_found_once(table, classes, monkeypatch):
+    calls = []
+    find = walkconv.estimators.relations.find_graph
+    monkeypatch.setattr(
+        "walkconv.estimators.relations.find_graph",
+        lambda *what: calls.append(what[3].settings.graph) or find(*what),
+    )
+    GraphCNNClassifier(**QUICK).fit(table, classes)
+    assert sum(isinstance(each, str) for each in calls) == 1
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array, lambda graph: graph.tolil()])
+def test_a_known_graph_and_known_positions_hold_for_every_candidate(table, classes, form):
+    graph = form(grid_graph((7,)).toarray()) if form is np.asarray else form(grid_graph((7,)))
+    model = GraphCNNClassifier(graph=graph, **QUICK).fit(table, classes)
+    assert any("neighbours" in each["candidate"] for each in model.choices_)
+    placed = GraphCNNClassifier(order=np.arange(7.0)[:, None], **QUICK).fit(table, classes)
+    assert any("directions" in each["candidate"] for each in placed.choices_)

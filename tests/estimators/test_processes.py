@@ -90,6 +90,10 @@ VARIANTS = {
             "batch_size": 11,
         },
     ),
+    "a search": (
+        GraphCNNClassifier,
+        {"architecture": "auto", "graph": "supervised", "max_iter": 1, "n_neighbors": "auto"},
+    ),
     "no seed": (GraphCNNRegressor, {"random_state": None, "max_iter": 1}),
 }
 HAS_ONE_CURVE = [name for name in VARIANTS if name != "no seed"]

@@ -15,6 +15,8 @@ ROWS_PER_COLUMN = 1 / 20
 """A table with fewer rows has few rows for its columns."""
 WIDE_FILTER = 400
 """Neighbours of a wide filter, or half of the columns if these are fewer."""
+MANY_ROWS = 1000
+"""Rows from which on pictures are shifted."""
 SMALL = 2**18
 """Values of a table on which three members cost little."""
 
@@ -141,38 +143,37 @@ def _settings(situation: Situation, architecture: str, **others: Any) -> dict[st
 
 
 def _members(situation: Situation) -> int:
-    n_values = situation.n_rows * max(1, situation.n_nodes) * situation.n_channels
-    if not situation.is_graphs and n_values <= SMALL:
+    if situation.n_rows * max(100, situation.n_nodes * situation.n_channels) <= SMALL:
         return 3
     return 1 if situation.is_classification else 3
 
 
 def _directional(situation: Situation) -> list[Candidate]:
     n_nodes, n_dims = situation.n_nodes, situation.n_dims
-    moving = []  # what a line shows may stand anywhere on it
-    if n_dims == 1 and n_nodes >= 48:
-        moving = ["C32-P4-C64-P4-C64-G-FC64"]
+    shared = {
+        "order": "direction",
+        "n_neighbors": min({1: 9, 2: 25, 3: 27}[n_dims], n_nodes),
+        "learning_rate": 4e-3,
+        "weight_decay": 0.02,
+        "max_iter": _between(8, 50_000 / situation.n_rows, 40),
+        "n_members": 1 if situation.is_classification else 3,
+    }
     if n_nodes >= 256:
         architecture = "C32-P4-C64-P4-FC128"
     elif n_nodes >= 48:
         architecture = "C32-P4-C64-FC128"
     else:
         architecture = "C32-FC128"
-    shared = {
-        "order": "direction",
-        "n_neighbors": min({1: 9, 2: 25, 3: 27}[n_dims], n_nodes),
-        "dropout": 0.4,
-        "learning_rate": 4e-3,
-        "weight_decay": 0.02,
-        "max_iter": _epochs(situation.n_rows, 2500, least=10, most=40),
-        "n_members": 1 if situation.n_rows * n_nodes > SMALL else 3,
-    }
-    shift = 1 if n_dims == 2 else 0
-    return [
-        *(Candidate(_settings(situation, each, **shared)) for each in moving),
-        Candidate(_settings(situation, architecture, **shared, shift=shift)),
-        *_plain(situation),
-    ]
+    fixed = Candidate(_settings(situation, architecture, **shared, dropout=0.4))
+    if n_dims == 2 and n_nodes >= 256 and situation.n_rows >= MANY_ROWS:
+        # On small pictures and on series that were taken for planes shifts did harm.
+        shifted = Candidate({**fixed.settings, "shift": 1})
+        return [shifted, fixed, *_plain(situation)]
+    if n_dims > 1 or n_nodes < 48:
+        return [fixed, *_plain(situation)]
+    # What a line shows may stand anywhere on it: a readout does not ask where.
+    moving = Candidate(_settings(situation, "C32-P4-C64-P4-C64-G-FC64", **shared, dropout=0.2))
+    return [moving, fixed, *_plain(situation)]
 
 
 def _wide(situation: Situation) -> list[Candidate]:
@@ -198,14 +199,14 @@ def _few_rows(situation: Situation) -> list[Candidate]:
 
 def _narrow(situation: Situation) -> list[Candidate]:
     n_neighbors = min(9, situation.n_nodes)
-    n_epochs = _epochs(situation.n_rows, 1500, least=20, most=40)
+    n_epochs = _epochs(situation.n_rows)
     network, linear = _plain(situation)
     settings = _settings(situation, "C8-FC128", n_neighbors=n_neighbors, max_iter=n_epochs)
     return [network, Candidate(settings), linear]
 
 
 def _plain(situation: Situation) -> list[Candidate]:
-    n_epochs = _epochs(situation.n_rows, 1500, least=20, most=40)
+    n_epochs = _epochs(situation.n_rows)
     relevance = {"standardize": "relevance"} if situation.n_nodes >= WIDE else {}
     return [
         Candidate(_settings(situation, "FC256-FC128", max_iter=n_epochs, **relevance)),
@@ -214,12 +215,13 @@ def _plain(situation: Situation) -> list[Candidate]:
 
 
 def _for_graphs(situation: Situation) -> list[Candidate]:
-    shared = {"n_neighbors": 4, "max_iter": 30, "dropout": 0.2}
-    deep = Candidate(_settings(situation, "C32-C32-C32-Gsum-FC64", **shared))
+    shared = {"max_iter": 30, "dropout": 0.2}
+    deep = Candidate(_settings(situation, "C32-C32-C32-Gsum-FC64", n_neighbors=4, **shared))
     return [
         deep,
-        Candidate(_settings(situation, "C16-Glog_sum-FC32", **shared)),
-        Candidate(_settings(situation, "Glog_sum-FC64-FC64", max_iter=30)),
+        Candidate(_settings(situation, "C16-Glog_sum-FC32", n_neighbors=4, **shared)),
+        Candidate(_settings(situation, "Gsum-FC64-FC64", **shared)),
+        Candidate(_settings(situation, "Glog_sum-FC64-FC64", **shared)),
         Candidate({**deep.settings, "n_neighbors": 1}, "alone"),
     ]
 
@@ -230,7 +232,11 @@ def _twins(network: Candidate) -> list[Candidate]:
     return [Candidate({**plain, "n_neighbors": 1}, "alone"), Candidate(plain, "random")]
 
 
-def _epochs(n_rows: int, n_steps: int, *, least: int, most: int) -> int:
-    """Return the number of epochs with about `n_steps` steps."""
+def _epochs(n_rows: int) -> int:
+    """Return the epochs of a plain network: about 1,500 steps."""
     batch_size = min(max(n_rows // 50, 16), 128)
-    return min(max(round(n_steps * batch_size / n_rows), least), most)
+    return _between(20, 1500 * batch_size / n_rows, 40)
+
+
+def _between(least: int, value: float, most: int) -> int:
+    return min(max(round(value), least), most)

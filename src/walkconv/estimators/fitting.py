@@ -41,7 +41,7 @@ from walkconv.training.loop import (
     single_precision,
     train_members,
 )
-from walkconv.training.processes import Processes, current_processes
+from walkconv.training.processes import Processes, current_processes, on_its_own
 
 KINDS: dict[str, type[Columns] | type[Nodes]] = {kind.kind: kind for kind in (Columns, Nodes)}
 """What can be learned about samples, by the kind of the samples."""
@@ -270,7 +270,7 @@ def train(
     choice = None if past is None else past.choice
     if past is None and request.is_open:
         parts = Parts(request, target, rows, given_y, seed, _make_networks, _batch_loss, time_left)
-        choice = processes.from_first(lambda: _find_choice(parts, checkpoint))
+        choice = processes.from_first(lambda: _find_choice(parts, checkpoint, processes))
         request = request.choosing(choice.settings)
         settings = _in_time(request.settings, choice, time_left)
         request = replace(request, settings=settings)
@@ -330,13 +330,16 @@ def _in_time(settings: Settings, choice: Choice, time_left: Countdown | None) ->
     return replace(settings, n_members=min(max(1, n_members), settings.n_members))
 
 
-def _find_choice(parts: Parts, checkpoint: Checkpoint | None) -> Choice:
+def _find_choice(parts: Parts, checkpoint: Checkpoint | None, processes: Processes) -> Choice:
     """Return what the search chooses, or what it chose before the process ended."""
-    if checkpoint is None:
-        return choose(parts)
-    if checkpoint.choice is None:
-        checkpoint.choice = choose(parts).to_plain()
-    return Choice.from_plain(checkpoint.choice)
+    if checkpoint is not None and checkpoint.choice is not None:
+        return Choice.from_plain(checkpoint.choice)
+    with on_its_own():  # a graph may be learned by a fit
+        choice = choose(parts)
+    if checkpoint is not None:
+        checkpoint.choice = choice.to_plain()
+    # The other processes find the graph by themselves: it may be larger than what they wait for.
+    return choice if processes.size == 1 else replace(choice, relations=None)
 
 
 def _read_validation(request: Request, pair: Any, training: Rows, target: Target) -> Rows | None:

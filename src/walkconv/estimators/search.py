@@ -4,11 +4,13 @@ A short training tells most candidates apart, so only the best of them get a lon
 here knows what a candidate is: `run` trains and scores it.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+CLEAR = 3.0
+"""Standard errors by which a candidate must lead all others to end a search early."""
 Run = Callable[[int, int, float], "Trial | None"]
 
 
@@ -86,17 +88,14 @@ class Outcome:
         return _paired(*both[-1])
 
 
-def compare(
-    can_win: Sequence[bool], twins: Mapping[int, int], run: Run, rounds: Sequence[Round]
-) -> Outcome:
+def compare(can_win: Sequence[bool], run: Run, rounds: Sequence[Round]) -> Outcome:
     """Return the outcome of a search.
 
     Parameters
     ----------
     can_win : sequence of bool
-        Whether each candidate may be chosen, in order of preference.
-    twins : mapping of int to int
-        Candidates that stay as long as another one does, to be compared with it.
+        Whether each candidate may be chosen, in order of preference. Those that may not take part
+        in the first round.
     run : callable
         (candidate, division, share of its epochs) -> trial; None if the candidate failed or there
         is no time for it.
@@ -114,8 +113,9 @@ def compare(
         if not winners or chosen not in (None, *alive):
             break  # no time: what the round before has found stays
         chosen = _preferred(winners, trials)
+        if all(_is_clear(trials[chosen][-1], trials[n][-1]) for n in winners if n != chosen):
+            break
         kept = {chosen, *winners[: each.n_kept]}
-        kept |= {twin for twin, original in twins.items() if twin in alive and original in kept}
         # The chosen one first, in case time runs out.
         running = sorted(kept, key=lambda candidate: (candidate != chosen, candidate))
     return Outcome(0 if chosen is None else chosen, trials)
@@ -140,6 +140,11 @@ def _preferred(ranked: Sequence[int], trials: list[list[list[Trial]]]) -> int:
         if mean <= error:
             return candidate
     return best
+
+
+def _is_clear(some: Sequence[Trial], others: Sequence[Trial]) -> bool:
+    mean, error = _paired(others, some)
+    return mean > CLEAR * error
 
 
 def _mean_loss(trials: Sequence[Trial]) -> float:

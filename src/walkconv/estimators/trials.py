@@ -26,7 +26,7 @@ from walkconv.estimators.column_graph import Orientation
 from walkconv.estimators.relations import Relations
 from walkconv.estimators.samples import Lesson, Rows
 from walkconv.estimators.search import Outcome, Round, Trial, compare
-from walkconv.estimators.settings import CHOSEN, Settings
+from walkconv.estimators.settings import CHOSEN, Settings, is_option
 from walkconv.estimators.table_samples import TableSamples
 from walkconv.networks.network import NetworkPlan
 from walkconv.training.batches import predict
@@ -38,8 +38,10 @@ if TYPE_CHECKING:
 
 FEWEST_ROWS = 10
 """With fewer rows nothing can be held back."""
-MOST_ROWS = 6000
+MOST_ROWS = 3000
 """Rows that a search uses at most."""
+FEWEST_EPOCHS = 4
+"""Epochs of a short training, unless the candidate has fewer."""
 FEW_ROWS, SOME_ROWS = 500, 2000
 """Tables with at most so many rows are divided several times, if a fit costs little."""
 CHEAP = 2**20
@@ -154,7 +156,7 @@ class _Search:
         self.parts = parts
         samples = parts.rows.samples
         self.table = samples if isinstance(samples, TableSamples) else None
-        self.sees_y = parts.request.settings.graph == "supervised" or (
+        self.sees_y = is_option(parts.request.settings.graph, "supervised") or (
             parts.request.settings.graph_source == "callable"
         )
         self.relations = None
@@ -170,16 +172,13 @@ class _Search:
             return self._choice(Outcome(0, [[] for _ in self.candidates]))
         rounds = _rounds(len(self.divisions))
         self.n_trials = len(self.candidates) * rounds[0].n_splits
-        self.n_trials += (rounds[0].n_kept + 2) * rounds[1].n_splits
-        numbers = range(len(self.candidates))
-        first = next((n for n in numbers if _has_neighbors(self.candidates[n])), 0)
-        twins = {n: first for n in numbers if self.candidates[n].role != "network"}
+        self.n_trials += rounds[0].n_kept * rounds[1].n_splits
         given = self.parts.request.given_settings
         can_win = [
             each.role == "network" or (each.role == "alone" and "n_neighbors" not in given)
             for each in self.candidates
         ]
-        return self._choice(compare(can_win, twins, self._run, rounds))
+        return self._choice(compare(can_win, self._run, rounds))
 
     def _situation(self) -> Situation:
         settings, rows = self.parts.request.settings, self.parts.rows
@@ -204,7 +203,7 @@ class _Search:
             return None
         if isinstance(asked, str) and asked == "visits":
             return None
-        is_asked_for = settings.positions is not None or asked == "direction"
+        is_asked_for = settings.positions is not None or is_option(asked, "direction")
         n_nodes = self.table.shape[0]
         if not is_asked_for and (n_nodes > MOST_COLUMNS or n_nodes < 3 or self.sees_y):
             return None
@@ -245,7 +244,7 @@ class _Search:
         if n_rows <= SOME_ROWS and n_values <= CHEAP:
             folds = (StratifiedKFold if is_balanced else KFold)(5, shuffle=True, random_state=seed)
             divisions = list(folds.split(np.empty(n_rows), classes))
-            return divisions if n_rows <= FEW_ROWS else divisions[:2]
+            return divisions[:4] if n_rows <= FEW_ROWS else divisions[:2]
         n_used = min(n_rows, MOST_ROWS)
         train, apart = train_test_split(
             np.arange(n_rows),
@@ -274,7 +273,8 @@ class _Search:
         parts, target = self.parts, self.parts.target
         request = parts.request.choosing(candidate.settings)
         settings = self._settings_of(candidate, request.settings)
-        max_iter = max(2, round(share * settings.training.max_iter))
+        max_iter = max(FEWEST_EPOCHS, round(share * settings.training.max_iter))
+        max_iter = min(max_iter, settings.training.max_iter)
         training_settings = replace(settings.training, max_iter=max_iter, patience=None)
         settings = replace(settings, n_members=1, training=training_settings)
         rows, held = parts.rows.take(train), parts.rows.take(apart)
@@ -382,11 +382,7 @@ def random_graph(n_nodes: int, n_neighbors: int, seed: int) -> sp.csr_array:
 def _rounds(n_divisions: int) -> list[Round]:
     if n_divisions == 1:
         return [Round(1, 0.25, 2), Round(1, 0.5, 1)]
-    return [Round(n_divisions // 2, 0.3, 2), Round(n_divisions, 0.5, 1)]
-
-
-def _has_neighbors(candidate: Candidate) -> bool:
-    return candidate.role == "network" and candidate.settings["n_neighbors"] != 1
+    return [Round(2, 0.3, 2), Round(n_divisions, 0.5, 1)]
 
 
 def _under(given: Mapping[str, Any], candidate: Candidate) -> dict[str, Any]:

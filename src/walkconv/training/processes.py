@@ -122,6 +122,16 @@ def current_processes() -> Processes:
 
 
 @contextmanager
+def on_its_own() -> Iterator[None]:
+    """Let every `fit` inside run in this process alone; the others wait for it elsewhere."""
+    token = _CURRENT.set(ALONE)
+    try:
+        yield
+    finally:
+        _CURRENT.reset(token)
+
+
+@contextmanager
 def join_processes() -> Iterator[Processes]:
     """Let every `fit` inside train one model in all processes that ``torchrun`` has started.
 
