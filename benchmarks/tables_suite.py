@@ -175,6 +175,6 @@ TABLES = [
     Table("wine", "small", "reported", lambda: _sklearn("wine")),
     Table("diabetes", "small", "reported", lambda: _sklearn("diabetes")),
     Table("fair", "small", "reported", lambda: _statsmodels("fair", "affairs", 3000)),
-    Table("star98", "small", "reported", lambda: _statsmodels("star98", "NABOVE")),
+    Table("star98", "small", "reported", lambda: _statsmodels("star98", "PR50M")),
 ]
 """The suite, in the order of the page."""

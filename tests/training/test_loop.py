@@ -18,7 +18,7 @@ from walkconv.training.loop import (
     Training,
     TrainingSettings,
     _batches,
-    _fitting_size,
+    fitting_size,
     one_cycle,
     seeded,
     train_members,
@@ -147,7 +147,7 @@ def test_a_single_left_over_row_joins_the_last_batch(n_rows, batch_size, lengths
     ("n_rows", "size"), [(2, 16), (800, 16), (1569, 31), (6400, 128), (60_000, 128)]
 )
 def test_a_small_table_has_small_batches(n_rows, size):
-    assert _fitting_size(n_rows) == size
+    assert fitting_size(n_rows) == size
 
 
 def test_the_rate_rises_then_falls_to_nothing():

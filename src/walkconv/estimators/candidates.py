@@ -183,17 +183,16 @@ def _wide(situation: Situation) -> list[Candidate]:
         Candidate(_settings(situation, "C10-FC100", n_neighbors=n_neighbors, **shared)),
         Candidate(_settings(situation, "C8-FC128", n_neighbors=9)),
         Candidate(_settings(situation, "FC300-FC100", **shared)),
-        Candidate(_settings(situation, "", learning_rate=1e-2)),
+        _linear(situation),
     ]
 
 
 def _few_rows(situation: Situation) -> list[Candidate]:
     shared = {"standardize": "relevance", "n_members": 5}
-    n_neighbors = min(WIDE_FILTER, situation.n_nodes // 2)
     return [
         Candidate(_settings(situation, "FC64", **shared)),
-        Candidate(_settings(situation, "", **shared, learning_rate=1e-2)),
-        Candidate(_settings(situation, "C4-FC32", n_neighbors=n_neighbors, **shared)),
+        _linear(situation, **shared),
+        Candidate(_settings(situation, "C4-FC32", n_neighbors=9, **shared)),
     ]
 
 
@@ -210,8 +209,15 @@ def _plain(situation: Situation) -> list[Candidate]:
     relevance = {"standardize": "relevance"} if situation.n_nodes >= WIDE else {}
     return [
         Candidate(_settings(situation, "FC256-FC128", max_iter=n_epochs, **relevance)),
-        Candidate(_settings(situation, "", max_iter=n_epochs, learning_rate=1e-2)),
+        _linear(situation),
     ]
+
+
+def _linear(situation: Situation, **others: Any) -> Candidate:
+    """Return a linear model, which costs so little that it may take more steps."""
+    n_epochs = _between(20, 3000 * _batch_size(situation.n_rows) / situation.n_rows, 100)
+    settings = {"learning_rate": 1e-2, "max_iter": n_epochs, **others}
+    return Candidate(_settings(situation, "", **settings))
 
 
 def _for_graphs(situation: Situation) -> list[Candidate]:
@@ -234,8 +240,12 @@ def _twins(network: Candidate) -> list[Candidate]:
 
 def _epochs(n_rows: int) -> int:
     """Return the epochs of a plain network: about 1,500 steps."""
-    batch_size = min(max(n_rows // 50, 16), 128)
-    return _between(20, 1500 * batch_size / n_rows, 40)
+    return _between(20, 1500 * _batch_size(n_rows) / n_rows, 40)
+
+
+def _batch_size(n_rows: int) -> int:
+    """Return the rows of a batch under ``batch_size="auto"``."""
+    return min(max(n_rows // 50, 16), 128)
 
 
 def _between(least: int, value: float, most: int) -> int:

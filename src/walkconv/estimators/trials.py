@@ -31,7 +31,7 @@ from walkconv.estimators.table_samples import TableSamples
 from walkconv.networks.network import NetworkPlan
 from walkconv.training.batches import predict
 from walkconv.training.countdown import Countdown
-from walkconv.training.loop import BatchLoss, Training
+from walkconv.training.loop import BatchLoss, Training, TrainingSettings, fitting_size
 
 if TYPE_CHECKING:
     from walkconv.estimators.fitting import Request, Target  # it calls this module
@@ -40,8 +40,8 @@ FEWEST_ROWS = 10
 """With fewer rows nothing can be held back."""
 MOST_ROWS = 3000
 """Rows that a search uses at most."""
-FEWEST_EPOCHS = 4
-"""Epochs of a short training, unless the candidate has fewer."""
+FEWEST_EPOCHS, FEWEST_STEPS = 4, 150
+"""Epochs and steps of a short training, unless the candidate has fewer."""
 FEW_ROWS, SOME_ROWS = 500, 2000
 """Tables with at most so many rows are divided several times, if a fit costs little."""
 CHEAP = 2**20
@@ -273,9 +273,8 @@ class _Search:
         parts, target = self.parts, self.parts.target
         request = parts.request.choosing(candidate.settings)
         settings = self._settings_of(candidate, request.settings)
-        max_iter = max(FEWEST_EPOCHS, round(share * settings.training.max_iter))
-        max_iter = min(max_iter, settings.training.max_iter)
-        training_settings = replace(settings.training, max_iter=max_iter, patience=None)
+        n_epochs = _short(len(train), share, settings.training)
+        training_settings = replace(settings.training, max_iter=n_epochs, patience=None)
         settings = replace(settings, n_members=1, training=training_settings)
         rows, held = parts.rows.take(train), parts.rows.take(apart)
         lesson = self._lesson(settings, train)
@@ -383,6 +382,13 @@ def _rounds(n_divisions: int) -> list[Round]:
     if n_divisions == 1:
         return [Round(1, 0.25, 2), Round(1, 0.5, 1)]
     return [Round(2, 0.3, 2), Round(n_divisions, 0.5, 1)]
+
+
+def _short(n_rows: int, share: float, training: TrainingSettings) -> int:
+    """Return a share of the epochs, and more if these have few steps."""
+    n_steps = n_rows / (training.batch_size or fitting_size(n_rows))
+    least = max(FEWEST_EPOCHS, round(FEWEST_STEPS / max(1, n_steps)))
+    return min(max(least, round(share * training.max_iter)), training.max_iter)
 
 
 def _under(given: Mapping[str, Any], candidate: Candidate) -> dict[str, Any]:

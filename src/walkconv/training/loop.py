@@ -189,7 +189,7 @@ class Training:
         self.optimizer = SOLVERS[settings.solver](
             network.parameters(), settings.learning_rate, settings.weight_decay
         )
-        self.batches = _batches(len(table), settings.batch_size or _fitting_size(len(table)))
+        self.batches = _batches(len(table), settings.batch_size or fitting_size(len(table)))
         self.history: list[dict[str, Any]] = []
         self.best = _copy_of(network.state_dict())
         self.best_epoch = 0
@@ -294,7 +294,7 @@ class Training:
         )
 
 
-def _fitting_size(n_rows: int) -> int:
+def fitting_size(n_rows: int) -> int:
     """Return a batch size that leaves a small table some fifty steps in an epoch."""
     return min(max(n_rows // 50, 16), 128)
 
