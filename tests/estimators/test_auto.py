@@ -23,7 +23,15 @@ def chosen(model):
 
 
 def situations():
-    shapes = [(40, 3), (200, 30), (2000, 64), (60, 3000), (2000, 3000), (10_000, 784)]
+    shapes = [
+        (40, 3),
+        (200, 30),
+        (2000, 64),
+        (60, 3000),
+        (2000, 3000),
+        (10_000, 784),
+        (90_000, 50_000),
+    ]
     for n_rows, n_nodes in shapes:
         for n_dims in range(4):
             for has_graph in (True, False):
@@ -40,6 +48,7 @@ def test_every_list_is_short_and_says_whether_the_graph_helps(situation):
     assert len({str(each) for each in candidates}) == len(candidates)
     if not situation.is_graphs:
         assert "linear model" in " ".join(map(str, candidates))
+    assert all(each.settings["n_neighbors"] * situation.n_nodes <= 2e6 for each in candidates)
     roles = [each.role for each in candidates]
     if situation.has_graph:
         assert "alone" in roles

@@ -15,6 +15,10 @@ ROWS_PER_COLUMN = 1 / 20
 """A table with fewer rows has few rows for its columns."""
 WIDE_FILTER = 400
 """Neighbours of a wide filter, or half of the columns if these are fewer."""
+MOST_NEIGHBORS = 2_000_000
+"""Neighbours of all columns together that a wide filter may have: a layer costs in proportion."""
+MOST_WIDE = 20_000
+"""Columns up to which a convolution may feed a large layer."""
 MANY_ROWS = 1000
 """Rows from which on pictures are shifted."""
 SMALL = 2**18
@@ -106,7 +110,7 @@ def list_candidates(situation: Situation) -> list[Candidate]:
         networks = _directional(situation)
     elif situation.n_nodes < WIDE:
         networks = _narrow(situation)
-    elif situation.n_rows < ROWS_PER_COLUMN * situation.n_nodes:
+    elif situation.n_rows < ROWS_PER_COLUMN * situation.n_nodes or situation.n_nodes > MOST_WIDE:
         networks = _few_rows(situation)
     else:
         networks = _wide(situation)
@@ -178,7 +182,8 @@ def _directional(situation: Situation) -> list[Candidate]:
 
 def _wide(situation: Situation) -> list[Candidate]:
     shared = {"standardize": "relevance"}
-    n_neighbors = min(WIDE_FILTER, situation.n_nodes // 2)
+    n_nodes = situation.n_nodes
+    n_neighbors = min(WIDE_FILTER, n_nodes // 2, MOST_NEIGHBORS // n_nodes)
     return [
         Candidate(_settings(situation, "C10-FC100", n_neighbors=n_neighbors, **shared)),
         Candidate(_settings(situation, "C8-FC128", n_neighbors=9)),
