@@ -79,6 +79,7 @@ def test_a_fit_repeats_and_equals_the_chosen_network_fitted_alone(table, values)
     alone = GraphCNNRegressor(**QUICK).set_params(**model._fitted.choice.settings)
     assert alone.architecture != "auto"
     np.testing.assert_array_equal(alone.fit(table, values).predict(table), model.predict(table))
+    assert model.architecture_ == alone.architecture_ == alone.architecture
     assert alone.choices_ is None
 
 

@@ -22,7 +22,7 @@ def info(
     fitted = walkconv.load(model)
     facts = {
         "estimator": type(fitted).__name__,
-        "architecture": fitted.architecture or "(no hidden layer)",
+        "architecture": fitted.architecture_ or "(no hidden layer)",
         "features": str(getattr(fitted, "n_features_in_", "graphs of any size")),
         "parameters": f"{fitted.n_parameters_:,}",
         "ensemble members": str(len(fitted.modules_)),

@@ -29,6 +29,7 @@ from walkconv.estimators.settings import (
     is_open,
     with_fixed,
 )
+from walkconv.networks.architecture import format_architecture
 from walkconv.networks.network import Network, NetworkPlan, count_parameters
 from walkconv.training.batches import Batches, predict
 from walkconv.walks.listing import list_neighbors
@@ -151,6 +152,8 @@ ATTRIBUTES = """
         neighbours, groups and positions of each.
     module_, modules_ : Module, list of Module
         The first ensemble member, and all of them. `module_inputs` makes their input.
+    architecture_ : str
+        The layers of the fitted network.
     choices_ : list of dict
         What the search compared, best first: ``candidate`` in words, ``score`` on held-back
         training rows (accuracy or R2), ``loss`` (the mean squared error of the probabilities or of
@@ -405,7 +408,7 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
         if fitted["neighbors_"] is None:
             raise ValueError(
                 f"The model has no C layer on the columns; its architecture is "
-                f"{self._fitted.parameters['architecture']!r}."
+                f"{self.architecture_!r}."
             )
         names = fitted["node_names_"]
         names = np.arange(fitted["n_features_in_"]) if names is None else names
@@ -772,6 +775,7 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
         self._fitted = fitted
         for name, value in (fitted.learned.attributes() | fitted.target.attributes()).items():
             setattr(self, name, value)
+        self.architecture_ = format_architecture(fitted.settings.layers)
         self.choices_ = None if fitted.choice is None else fitted.choice.choices
         self.modules_ = modules
         self.module_ = modules[0]

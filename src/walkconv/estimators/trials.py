@@ -16,6 +16,7 @@ from torch import nn
 
 from walkconv._checks import check_integer, check_number
 from walkconv.estimators.candidates import (
+    ROWS_PER_COLUMN,
     Candidate,
     Situation,
     is_by_visits,
@@ -205,7 +206,8 @@ class _Search:
             return None
         is_asked_for = settings.positions is not None or is_option(asked, "direction")
         n_nodes = self.table.shape[0]
-        if not is_asked_for and (n_nodes > MOST_COLUMNS or n_nodes < 3 or self.sees_y):
+        is_hopeless = n_nodes < 3 or len(self.table) < ROWS_PER_COLUMN * n_nodes
+        if not is_asked_for and (is_hopeless or n_nodes > MOST_COLUMNS or self.sees_y):
             return None
         if not is_asked_for and self._is_short(n_nodes):
             return None

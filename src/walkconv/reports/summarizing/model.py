@@ -12,7 +12,7 @@ from walkconv.walks import Neighbors
 class FittedModel(Protocol):
     """A fitted estimator."""
 
-    architecture: str
+    architecture_: str
     graph: Any
     n_parameters_: int
     n_iter_: int

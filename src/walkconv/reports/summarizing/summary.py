@@ -95,7 +95,7 @@ def _facts(model: FittedModel) -> dict[str, Any]:
     return {
         "name": type(model).__name__,
         "is_classifier": is_classifier(model),
-        "architecture": model.architecture,
+        "architecture": model.architecture_,
         "samples": "table" if model.encoding_ is None else "graphs",
         "graph": _graph_name(model),
         "n_columns": n_columns(model),
