@@ -46,7 +46,8 @@ def page(runs: Sequence[dict]) -> str:
         "both times 100; the mean over the splits that every method of the table has, and in "
         "brackets walkconv's difference to the best other method with its standard error over the "
         "splits (no error if there is one split). Core-seconds are of one fit and its "
-        "predictions, the median over the splits. Ranks are means over the tables.",
+        "predictions, the median over the splits. Ranks are means over the tables. Every run names "
+        "its commit; the line at the end is of the last.",
     ]
     for half, title in HALVES.items():
         of_half = [run for run in runs if run["half"] == half]
@@ -113,6 +114,8 @@ def _difference(scores: dict[str, np.ndarray]) -> str:
 
 def _beside_best(scores: dict[str, np.ndarray]) -> tuple[float, float] | None:
     """Return how far we are above the best other method, and the standard error over splits."""
+    if OURS not in scores:
+        return None
     others = {name: each for name, each in scores.items() if name != OURS and len(each)}
     others = {name: each for name, each in others.items() if not np.isnan(each).any()}
     if not others or np.isnan(scores[OURS]).any() or not len(scores[OURS]):
