@@ -24,8 +24,8 @@ from walkconv.layouts.partial import (
 )
 from walkconv.layouts.search import Judge
 
-RIDGES = (Ridge(0.1, 10.0), Ridge(0.3, 10.0), Ridge(0.01, 0.0))
-TRIED_EDGES = (2, 3, 4, 6, 8)
+RIDGES = (Ridge(0.1, 10.0), Ridge(0.03, 10.0), Ridge(0.3, 10.0), Ridge(0.01, 0.0))
+TRIED_EDGES = (2, 3, 4, 5, 6, 8)
 """Numbers of edges of a node that are tried."""
 N_LANDMARKS = 256
 WIDE = 4096
@@ -122,7 +122,7 @@ def _relations(
     ridges = RIDGES if n_columns <= WIDE else RIDGES[:1]
     found = list(map(strongest_relations, column_relations(correlation, effective, ridges)))
     correlation[np.arange(n_columns), np.arange(n_columns)] = 0.0
-    return [found[0], *found[1::2], strongest_relations(correlation)], correlation
+    return [found[0], *found[1:3], *found[5::2], strongest_relations(correlation)], correlation
 
 
 def _connected(relations: Sequence[sp.csr_array]) -> tuple[list[sp.csr_array], np.ndarray]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import scipy.sparse as sp
+from threadpoolctl import threadpool_limits
 
 from walkconv._checks import check_integer, check_option
 from walkconv.layouts.layout import KINDS, Kind
@@ -26,6 +27,8 @@ class Limit:
     least_nodes: int
 
 
+FEW_NODES = 2048
+"""So few that handing a matrix to several threads of BLAS takes longer than the work."""
 LIMITS = {1: Limit(0.65, 20), 2: Limit(0.75, 36), 3: Limit(0.85, 100)}
 """For each number of axes, chosen on the tables that docs/structure.md names."""
 
@@ -82,6 +85,20 @@ def fewest_dims(
     judge : function of positions and period, optional
         See `best_candidate`.
     """
+    n_nodes = relations[0].shape[0]
+    if n_nodes <= FEW_NODES:
+        with threadpool_limits(limits=1, user_api="blas"):
+            return _fewest_dims(relations, dims, tried, n_landmarks, judge)
+    return _fewest_dims(relations, dims, tried, n_landmarks, judge)
+
+
+def _fewest_dims(
+    relations: Sequence[sp.csr_array],
+    dims: Sequence[int],
+    tried: Sequence[int],
+    n_landmarks: int,
+    judge: Judge | None,
+) -> Candidate:
     n_nodes = relations[0].shape[0]
     starts = trials(relations, tried=tried, n_landmarks=n_landmarks)
     told = [n_dims for n_dims in dims if n_nodes >= LIMITS[n_dims].least_nodes]

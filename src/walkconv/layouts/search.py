@@ -36,13 +36,13 @@ STRESS_WEIGHT, CROWD_WEIGHT = 5.0, 0.2
 """What counts against a layout when its kind is decided."""
 N_OF_RELATION = 1
 """Best starts of each relation that are polished."""
-FLAT = 0.97
-"""A plane that fits less well may be folded."""
+FLAT = 0.93
+"""For a plane that fits less well all starts are polished: it may be folded."""
+N_WIDE = 8
+"""Layouts that then review their edges."""
 N_UNFOLDED = 3
 """Relations from which it is unfolded."""
-N_FINALISTS = 2
-"""Best polished layouts that review their edges."""
-N_REVIEWS = 3
+N_REVIEWS = 4
 REVIEWED = 8
 """Strongest edges of both ends that a review may add."""
 SHORT, LONG = 1.6, 2.5
@@ -189,10 +189,13 @@ def best_candidate(
     rough = fitting_rings(rough) or rough
     if rough[0].kept < HOPELESS or (n_dims > 1 and rough[0].whole < WHOLE):
         return _candidate(rough[0].trial, n_dims)
-    found = _reviewed_layouts([each.trial for each in _finalists(rough)], n_dims, score)
+    first = _finalists(rough)
+    found = _reviewed_layouts([_candidate(each.trial, n_dims) for each in first], n_dims, score, 2)
     best = max(fitting_rings(found) or found, key=score)
     if n_dims == 2 and best.fit < FLAT:
-        best = max(best, *_reviewed_layouts(_unfolded(starts), n_dims, score), key=score)
+        others = [each.trial for each in rough if each not in first]
+        more = [_candidate(trial, n_dims) for trial in [*others, *_unfolded(starts)]]
+        best = max(best, *_reviewed_layouts(more, n_dims, score, N_WIDE), key=score)
     if len(best.positions) > len(best.trial.scaling.landmarks) < n_landmarks:
         trial = best.trial.again(best.trial.edges, n_landmarks)
         best = max(best, _candidate(trial, n_dims), key=score)
@@ -208,18 +211,22 @@ def _rough(starts: Sequence[Trial], n_dims: int) -> list[Candidate]:
 
 
 def _reviewed_layouts(
-    starts: Sequence[Trial], n_dims: int, score: Callable[[Candidate], float]
+    found: Sequence[Candidate],
+    n_dims: int,
+    score: Callable[[Candidate], float],
+    n_reviewed: int,
 ) -> list[Candidate]:
-    """Return the polished layouts of all trials, and those after reviews of the best ones."""
-    found = sorted([_candidate(trial, n_dims) for trial in starts], key=lambda each: -score(each))
-    for start in (fitting_rings(found) or found)[:N_FINALISTS]:
-        last = start
-        for _ in range(N_REVIEWS):
-            trial = _reviewed(last)
-            if (trial.edges != last.trial.edges).nnz == 0:
-                break
-            last = _candidate(trial, n_dims)
-            found.append(last)
+    """Return the layouts, and those after reviews of the best ones: each round of half as many."""
+    found = sorted(found, key=lambda each: -score(each))
+    last = (fitting_rings(found) or found)[:n_reviewed]
+    for _ in range(N_REVIEWS):
+        reviewed = [
+            _candidate(trial, n_dims)
+            for trial, before in ((_reviewed(each), each) for each in last)
+            if (trial.edges != before.trial.edges).nnz
+        ]
+        found += reviewed
+        last = sorted(reviewed, key=lambda each: -score(each))[: max(2, len(last) // 2)]
     return found
 
 
