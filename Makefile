@@ -1,6 +1,6 @@
 # Two commands start everything: `make demo` and `make test`. Each installs what it needs.
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-fast fuzz kill-test sanitize test-oldest test-newest test-no-compiler test-wheel wheel lint check format pictures figures bench-conv bench-layouts bench-pooling bench-scale bench-structure bench-compare bench-importance bench-intervals bench-tables clean \
+.PHONY: help install demo test test-fast fuzz kill-test sanitize test-oldest test-newest test-no-compiler test-wheel wheel lint check format pictures figures bench-conv bench-layouts bench-pooling bench-scale bench-structure docs docs-pages bench-compare bench-importance bench-intervals bench-tables clean \
 	reproduce reproduce-mnist reproduce-grid reproduce-merck reproduce-graphs reproduce-traffic \
 	reproduce-transfer reproduce-oriented reproduce-smoke results
 
@@ -96,6 +96,18 @@ format: install ## format the code and fix what ruff can fix
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 
+DOCS_READY := .venv/.docs-ready
+docs: $(DOCS_READY) ## build the documentation site with its gallery in docs/_build/html (some minutes); warnings are errors
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going -q -b html docs docs/_build/html
+	@echo "open docs/_build/html/index.html"
+
+docs-pages: $(DOCS_READY) ## the same without running the gallery
+	WALKCONV_DOCS_PAGES=1 $(BIN)/python -m sphinx --fail-on-warning --keep-going -q -b html docs docs/_build/html
+
+$(DOCS_READY): $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(CONSTRAINTS:%=-c %) -e '.[docs]'
+	@touch $@
+
 pictures: install ## draw the pictures of the README again
 	$(BIN)/python docs/pictures/neighborhoods.py
 	$(BIN)/python docs/pictures/groups.py
@@ -176,5 +188,5 @@ results: install ## write docs/results.md again from the records
 	$(BIN)/python -m experiments.tables
 
 clean: ## remove the environment and the caches
-	rm -rf .venv .venv-oldest .venv-newest .venv-no-compiler .venv-wheel .pytest_cache .ruff_cache .hypothesis .import_linter_cache build dist
+	rm -rf docs/_build docs/api docs/gallery .venv .venv-oldest .venv-newest .venv-no-compiler .venv-wheel .pytest_cache .ruff_cache .hypothesis .import_linter_cache build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -180,7 +180,7 @@ class GraphCNNRegressor(RegressorMixin, GraphCNN):  # noqa: D101 (the docstring 
         the quartiles of a normal distribution would show; with "poisson" 0 and the mean.
     residuals_ : ndarray of shape (n_rows, n_outputs) or None
         Sizes of the errors on rows that a network did not see, in order; None without calibration.
-        {ATTRIBUTES.strip()}
+    {ATTRIBUTES.strip()}
 
     Notes
     -----

@@ -103,7 +103,7 @@ class ColumnLayout(  # pyright: ignore[reportGeneralTypeIssues]
 
         Returns
         -------
-        ndarray of shape (n_samples, *image_shape_), or (n_samples, *image_shape_, n_channels_)
+        ndarray of shape (n_samples, height, width), or (n_samples, height, width, n_channels)
             (n, length), (n, height, width) or (n, depth, height, width), with the channels last
             where a pixel has several. float32 for float32, else float64.
         """
@@ -118,7 +118,7 @@ class ColumnLayout(  # pyright: ignore[reportGeneralTypeIssues]
 
         Parameters
         ----------
-        images : array of shape (n_samples, *image_shape_), with channels also n_channels_
+        images : array of shape (n_samples, height, width), with channels also n_channels
             As `transform` returns them.
 
         Returns
