@@ -290,3 +290,9 @@ def test_a_known_graph_and_known_positions_hold_for_every_candidate(table, class
     assert any("neighbours" in each["candidate"] for each in model.choices_)
     placed = GraphCNNClassifier(order=np.arange(7.0)[:, None], **QUICK).fit(table, classes)
     assert any("directions" in each["candidate"] for each in placed.choices_)
+
+
+def test_a_given_scorer_decides(table, classes):
+    model = GraphCNNClassifier(scoring="neg_log_loss", **QUICK).fit(table, classes)
+    assert all(each["score"] < 0 for each in model.choices_)
+    assert abs(chosen(model)["loss"] + chosen(model)["score"]) < 0.1

@@ -156,8 +156,9 @@ ATTRIBUTES = """
         The layers of the fitted network.
     choices_ : list of dict
         What the search compared, best first: ``candidate`` in words, ``score`` on held-back
-        training rows (accuracy or R2), ``loss`` (the mean squared error of the probabilities or of
-        the scaled values), ``standard_error`` of the difference in loss to the chosen candidate,
+        training rows (accuracy, R2 or `scoring`), ``loss``, which decides (the mean squared error
+        of the probabilities or of the scaled values; with `scoring` minus the score),
+        ``standard_error`` of the difference in loss to the chosen candidate, ``epochs``,
         ``seconds`` and ``chosen``. None with an architecture of yours.
     history_ : list of dict
         ``member``, ``epoch``, ``loss``, ``seconds`` (not in a loaded model) and, with validation

@@ -26,6 +26,7 @@ from walkconv.estimators.candidates import (
 from walkconv.estimators.column_graph import Orientation
 from walkconv.estimators.relations import Relations
 from walkconv.estimators.samples import Lesson, Rows
+from walkconv.estimators.scoring import score_predictions
 from walkconv.estimators.search import Outcome, Round, Trial, compare
 from walkconv.estimators.settings import CHOSEN, Settings, is_option
 from walkconv.estimators.table_samples import TableSamples
@@ -49,6 +50,8 @@ CHEAP = 2**20
 """Values of a table on which a fit costs little."""
 MOST_COLUMNS = 4096
 """Columns that a search lays out at most: the layout costs more than training beyond."""
+N_BLOCKS = 20
+"""Blocks of held-back rows that a given scorer is computed without."""
 SEARCH_SHARE = 0.4
 """Share of `time_limit` for the search."""
 
@@ -262,15 +265,14 @@ class _Search:
             return None
         started = time.perf_counter()
         try:
-            losses, score, n_epochs = self._train(self.candidates[candidate], division, share)
+            outputs, n_epochs = self._train(self.candidates[candidate], division, share)
         except ValueError:
             return None  # it diverged, or these rows are too few for it
+        losses, score = self._score(outputs, self.divisions[division][1])
         return Trial(losses, score, time.perf_counter() - started, n_epochs)
 
-    def _train(
-        self, candidate: Candidate, division: int, share: float
-    ) -> tuple[np.ndarray, float, int]:
-        """Return the loss of each held-back row, their score, and the epochs of the training."""
+    def _train(self, candidate: Candidate, division: int, share: float) -> tuple[np.ndarray, int]:
+        """Return the outputs for the held-back rows, and the epochs of the training."""
         train, apart = self.divisions[division]
         parts, target = self.parts, self.parts.target
         request = parts.request.choosing(candidate.settings)
@@ -299,11 +301,26 @@ class _Search:
         outputs = predict(network, batches, settings.training.batch_size)
         if not np.isfinite(outputs).all():
             raise ValueError("the outputs are not finite")
-        weight = target.loss_weight(
-            held.y, held.weight, parts.request.parameters.get("class_weight")
-        )
-        losses = target.errors(outputs, held.y) * weight / max(weight.mean(), 1e-300)
-        return losses, target.score(outputs, held.y, held.weight), training.epoch
+        return outputs, training.epoch
+
+    def _score(self, outputs: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, float]:
+        """Return losses whose mean decides, and the score; a given scorer decides by itself."""
+        parts, target = self.parts, self.parts.target
+        y, weight = parts.rows.y[rows], parts.rows.weight[rows]
+        scoring = parts.request.settings.scoring
+        if scoring is None:
+            loss_weight = target.loss_weight(
+                y, weight, parts.request.parameters.get("class_weight")
+            )
+            losses = target.errors(outputs, y) * loss_weight / max(loss_weight.mean(), 1e-300)
+            return losses, target.score(outputs, y, weight)
+
+        def score_of(some: np.ndarray) -> float:
+            answers = target.answers(outputs[some])
+            return score_predictions(scoring, answers, parts.given_y[rows][some], weight[some])
+
+        values, score = jackknife(score_of, len(rows))
+        return -values, score
 
     def _settings_of(self, candidate: Candidate, settings: Settings) -> Settings:
         if candidate.role != "random":
@@ -367,6 +384,26 @@ class _Search:
             "seconds": sum(t.seconds for found in outcome.trials[number] for t in found),
             "chosen": number == outcome.chosen,
         }
+
+
+def jackknife(score_of: Callable[[np.ndarray], float], n_rows: int) -> tuple[np.ndarray, float]:
+    """Return values whose mean is about a score of rows and whose spread is its error.
+
+    The score is computed again without each of a few blocks of rows (Quenouille's pseudo-values).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from walkconv.estimators.trials import jackknife
+    >>> values, score = jackknife(lambda rows: float(rows.mean()), 100)
+    >>> score, round(float(values.mean()), 6)
+    (49.5, 49.5)
+    """
+    rows = np.arange(n_rows)
+    blocks = np.array_split(np.random.default_rng(0).permutation(n_rows), min(N_BLOCKS, n_rows))
+    score = score_of(rows)
+    without = [score_of(np.setdiff1d(rows, block)) for block in blocks]
+    return len(blocks) * score - (len(blocks) - 1) * np.array(without), score
 
 
 def random_graph(n_nodes: int, n_neighbors: int, seed: int) -> sp.csr_array:
