@@ -4,7 +4,7 @@ import os
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable
 from copy import copy
-from dataclasses import KW_ONLY, dataclass, fields
+from dataclasses import KW_ONLY, dataclass, fields, replace
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -284,6 +284,20 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
         request = self._request(past=past, checkpoint=checkpoint, after_epoch=after_epoch)
         fitted = fit_model(request, X, y, sample_weight, validation_data)
         self._keep(calibrate_model(request, fitted, X, y, sample_weight, how))
+        return self
+
+    def _fit_part(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        learn_target: Callable[[np.ndarray, Settings], Target] | None = None,
+    ) -> Self:
+        """Pass once over a part of a stream, after the parts before it."""
+        request = self._request(past=getattr(self, "_fitted", None))
+        if learn_target is not None:
+            request = replace(request, learn_target=learn_target)
+        self._keep(fit_model(replace(request, is_part=True), X, y, sample_weight, None))
         return self
 
     def transfer(

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -188,6 +188,60 @@ class GraphCNNClassifier(ClassifierMixin, GraphCNN):  # noqa: D101 (the docstrin
     class_weight: Any = None
     loss: Any = "cross_entropy"
     label_smoothing: float = 0.0
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from a part of a stream: one epoch over its rows.
+
+        The first part decides the graph, the layout and the scaling: some hundred rows or more, in
+        random order, serve best. Later parts continue with the weights and the solver of the parts
+        before, or with the weights of a `fit`. The learning rate is constant: `schedule`,
+        `max_iter` and `early_stopping` are not used. A model from a file continues with a new
+        solver.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `fit`; at least two rows.
+        classes : array of shape (n_classes,), optional
+            All classes that may come. The first part needs them.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from walkconv import GraphCNNClassifier
+        >>> X = np.random.default_rng(0).normal(size=(600, 6)).cumsum(axis=1)
+        >>> y = np.where(X[:, 3] > 0, "high", "low")
+        >>> model = GraphCNNClassifier("FC16", learning_rate=0.01, random_state=0)
+        >>> for rows in np.array_split(np.arange(500), 5):
+        ...     _ = model.partial_fit(X[rows], y[rows], classes=["high", "low"])
+        >>> bool(model.score(X[500:], y[500:]) > 0.8)
+        True
+        """
+        if isinstance(self.class_weight, str):
+            raise ValueError(
+                f"class_weight={self.class_weight!r} needs all rows at once; partial_fit has a "
+                "part. Give the weights of the classes as a dict."
+            )
+        past = getattr(self, "_fitted", None)
+        if past is None and classes is None:
+            raise ValueError(
+                "The first partial_fit needs classes, all that may come: classes=[...]."
+            )
+        if classes is None:
+            return self._fit_part(X, y, sample_weight)
+        known = np.unique(np.asarray(classes))
+        if past is not None and not np.array_equal(known, self.classes_):
+            raise ValueError(
+                f"classes must be those of the first part, {self.classes_}; got {known}. Leave "
+                "them out."
+            )
+        return self._fit_part(
+            X, y, sample_weight, lambda _, settings: self._learn_target(known, settings)
+        )
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probability of each class (n_samples, n_classes), averaged over members."""

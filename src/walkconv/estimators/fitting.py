@@ -130,6 +130,8 @@ class Fitted:
         A record for each epoch.
     choice : Choice or None
         What the search chose; None if the architecture was given.
+    solvers : list of dict or None
+        The moments of the solver of every member, if further parts of a stream may follow.
     """
 
     settings: Settings
@@ -139,6 +141,7 @@ class Fitted:
     modules: list[nn.Module]
     history: list[dict[str, Any]]
     choice: Choice | None = None
+    solvers: list[dict[str, Any]] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,6 +170,8 @@ class Request:
     checkpoint : path or None
     after_epoch : callable or None
         Takes the model after an epoch and returns what joins the record of that epoch.
+    is_part : bool
+        Whether the rows are a part of a stream: they are passed over once.
     """
 
     settings: Settings
@@ -180,6 +185,7 @@ class Request:
     filters: Filters | None = None
     checkpoint: str | os.PathLike | None = None
     after_epoch: Callable[[Fitted], Any] | None = None
+    is_part: bool = False
 
     @property
     def is_open(self) -> bool:
@@ -227,6 +233,11 @@ def fit_model(request: Request, X: Any, y: Any, sample_weight: Any, validation_d
         )
     read = read_samples if past is None else past.learned.read
     rows = read_rows(X, y, sample_weight, read, **request.target_checks)
+    if request.is_part and len(rows.samples) < 2:
+        raise ValueError(
+            f"A part of a stream must have at least two rows; got {len(rows.samples)}. Collect "
+            "more."
+        )
     if past is not None:
         past.learned.check(rows.samples)
         if settings.loss != past.settings.loss:
@@ -263,6 +274,9 @@ def train(
     processes = current_processes()
     settings, past = request.settings, request.past
     seed = seed if checkpoint is None else checkpoint.seed
+    if request.is_part:
+        settings = _one_pass(settings)
+        seed += 0 if past is None else len(past.history)  # other shuffles than the last part
     if validation is None and settings.stops_early:
         train, apart = _hold_back(rows.y, target, settings, seed)
         validation = replace(rows.take(apart), given=given_y[apart])
@@ -273,6 +287,7 @@ def train(
         choice = processes.from_first(lambda: _find_choice(parts, checkpoint, processes))
         request = request.choosing(choice.settings)
         settings = _in_time(request.settings, choice, time_left)
+        settings = _one_pass(settings) if request.is_part else settings
         request = replace(request, settings=settings)
         if settings.verbose and processes.is_first:
             say(choice.in_words)
@@ -301,6 +316,9 @@ def train(
     ]
     if checkpoint is not None:
         checkpoint.restore(trainings)
+    if request.is_part and past is not None and past.solvers is not None:
+        for training, state in zip(trainings, past.solvers, strict=True):
+            training.optimizer.load_state_dict(state)
     before = [] if past is None else past.history
 
     def model(modules: list[nn.Module], history: list[dict[str, Any]]) -> Fitted:
@@ -317,9 +335,18 @@ def train(
             checkpoint.write(trainings)
 
     verbose = settings.verbose if processes.is_first else 0
-    return model(
+    fitted = model(
         *train_members(trainings, verbose=verbose, after_epoch=finish_epoch, time_left=time_left)
     )
+    if not request.is_part:
+        return fitted
+    return replace(fitted, solvers=[each.optimizer.state_dict() for each in trainings])
+
+
+def _one_pass(settings: Settings) -> Settings:
+    """Return the settings for a part of a stream: one epoch at a constant learning rate."""
+    training = replace(settings.training, max_iter=1, schedule="constant", patience=None)
+    return replace(settings, training=training, stops_early=False)
 
 
 def _in_time(settings: Settings, choice: Choice, time_left: Countdown | None) -> Settings:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -204,6 +204,37 @@ class GraphCNNRegressor(RegressorMixin, GraphCNN):  # noqa: D101 (the docstring 
     _fixed: ClassVar[dict[str, Any]] = {"dropout": 0.5, "n_members": 3}
     loss: Any = "squared_error"
     quantile: float | None = None
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from a part of a stream: one epoch over its rows.
+
+        The first part decides the graph, the layout, the scaling and the units of y: some
+        hundred rows or more, in random order, serve best. Later parts continue with the weights
+        and the solver of the parts before, or with the weights of a `fit`. The learning rate is
+        constant: `schedule`, `max_iter` and `early_stopping` are not used. A model from a file
+        continues with a new solver.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `fit`; at least two rows.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from walkconv import GraphCNNRegressor
+        >>> X = np.random.default_rng(0).normal(size=(600, 6)).cumsum(axis=1)
+        >>> model = GraphCNNRegressor("FC16", learning_rate=0.01, random_state=0)
+        >>> for start in range(0, 500, 100):
+        ...     _ = model.partial_fit(X[start : start + 100], X[start : start + 100, 3])
+        >>> bool(model.score(X[500:], X[500:, 3]) > 0.5)
+        True
+        """
+        return self._fit_part(X, y, sample_weight)
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the prediction of each row, of the shape of y, averaged over the members."""
