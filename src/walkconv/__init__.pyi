@@ -2,6 +2,7 @@
 from . import datasets as datasets
 from . import io as io
 from . import tables as tables
+from . import plots as plots
 from ._adapters import as_graph as as_graph
 from ._samples import GraphSample as GraphSample
 from .coarsening import Coarsening as Coarsening
