@@ -1,8 +1,10 @@
 import json
 import re
 from html.parser import HTMLParser
+from types import SimpleNamespace
 
 import numpy as np
+import polars as pl
 import pytest
 
 import walkconv as wc
@@ -123,6 +125,15 @@ def test_a_comparison_and_choices_are_shown(hostile):
     page = Page(wc.render_report(summary))
     assert "The graph helps <a lot>." in page.texts
     assert {"twin", "0.5", "C16", "0.25"} <= set(page.texts)
+
+
+def test_what_compare_returns_is_drawn_with_its_intervals(hostile):
+    fields = {"contestant": "twin", "error": 12.0, "difference": 2.0, "low": 1.0, "high": 3.0}
+    table = pl.DataFrame([fields | {"contestant": "model", "difference": 0.0}, fields])
+    comparison = SimpleNamespace(verdict="The graph helps.", table=table)
+    text = wc.render_report(hostile.model.summarize(comparison=comparison))
+    assert "Differences to the model" in text
+    assert {"twin", "12"} <= set(Page(text).texts)
 
 
 def test_a_comparison_of_another_form_is_refused(hostile):

@@ -135,3 +135,35 @@ def test_a_linear_model_has_no_map_and_no_filters():
     assert summary["map"] is None
     assert summary["filters"] is None
     assert "no hidden layer" in wc.render_report(summary)
+
+
+def test_importance_colours_the_map_and_ranks_the_columns(hostile):
+    summary = hostile.model.summarize(hostile.X, hostile.y)
+    ranking = hostile.model.importance(hostile.X, max_samples=128)
+    assert [row["column"] for row in summary["importance"]] == ranking["column"].to_list()
+    shown = summary["map"]["values"][0]
+    assert shown["label"] == "Importance"
+    given = dict(ranking.select("column", "importance").iter_rows())
+    expected = [given[name] for name in hostile.X.columns]
+    np.testing.assert_allclose(shown["values"], expected, rtol=0.01)
+
+
+def test_the_reasons_of_an_error_are_the_largest_attributions_of_its_row(hostile):
+    error = hostile.model.summarize(hostile.X, hostile.y)["errors"][0]
+    row = hostile.X[error["row"]]
+    shares = hostile.model.explain(hostile.X[[e["row"] for e in [error]]]).row(0, named=True)
+    strongest = max(shares, key=lambda name: abs(shares[name]))
+    assert error["reasons"][0]["name"] == strongest
+    assert error["reasons"][0]["share"] == pytest.approx(shares[strongest], rel=0.05)
+    assert error["reasons"][0]["value"] == pytest.approx(row[strongest][0], rel=1e-3)
+
+
+def test_graphs_are_drawn_worst_first_with_the_share_of_each_node(molecules):
+    summary = molecules.model.summarize(molecules.X, molecules.y)
+    gallery = summary["gallery"]
+    worst = [error["row"] for error in summary["errors"]]
+    assert [graph["row"] for graph in gallery][: len(worst)] == worst
+    for graph in gallery:
+        sample = molecules.X[graph["row"]]
+        assert len(graph["x"]) == len(graph["shares"]) == sample.n_nodes
+        assert len(graph["edges"]) == sample.graph.nnz // 2

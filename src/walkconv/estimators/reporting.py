@@ -15,6 +15,9 @@ from walkconv.estimators.table_samples import TableSamples
 from walkconv.reports.summarizing.rows import TestRows
 from walkconv.reports.summarizing.summary import summarize
 
+MOST_EXPLAINED = 128
+"""Test rows that the importance of the columns is averaged over."""
+
 if TYPE_CHECKING:
     from walkconv.estimators.base import GraphCNN
     from walkconv.estimators.fitting import Fitted
@@ -40,7 +43,14 @@ def summarize_model(
             "for a report without scores."
         )
     rows = None if X is None else _test_rows(model, fitted, X, y, target_checks)
-    return summarize(model, rows, comparison=_as_mapping(comparison), digest=file_digest(model))
+    return summarize(
+        model,
+        rows,
+        importance=None if rows is None else model.importance(X, max_samples=MOST_EXPLAINED),
+        explain=model.explain,
+        comparison=_as_mapping(comparison),
+        digest=file_digest(model),
+    )
 
 
 def file_digest(model: "GraphCNN") -> str | None:

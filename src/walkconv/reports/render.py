@@ -16,6 +16,7 @@ from walkconv._files import whole_file
 from walkconv.reports.drawing.charts import (
     Line,
     calibration_chart,
+    difference_chart,
     histogram,
     line_chart,
     scatter_chart,
@@ -24,10 +25,21 @@ from walkconv.reports.drawing.compact_map import draw_compact_map
 from walkconv.reports.drawing.filters import draw_filters
 from walkconv.reports.drawing.graphs import draw_graph
 from walkconv.reports.sentences import tell
-from walkconv.reports.wording import count, number, percent, probability
+from walkconv.reports.wording import aligned, count, number, percent, probability
 
 N_SHADES = 8
-CHARTS = ("scatter", "residuals", "calibration", "loss", "validation", "filters", "map")
+CHARTS = (
+    "scatter",
+    "residuals",
+    "calibration",
+    "loss",
+    "validation",
+    "filters",
+    "map",
+    "differences",
+)
+INTERVAL = {"contestant", "difference", "low", "high"}
+"""Fields of a comparison that can be drawn."""
 
 
 def render_report(summary: Mapping[str, Any]) -> str:
@@ -87,7 +99,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {"number": number, "percent": percent, "probability": probability}
-    environment.globals |= {"count": count}
+    environment.globals |= {"count": count, "aligned": aligned}
     return environment
 
 
@@ -150,6 +162,9 @@ def _charts(summary: Mapping[str, Any]) -> dict[str, Any]:
             charts[name] = line_chart(
                 _curves(curves), title=f"{label} by epoch", x_label="Epoch", y_label=label
             )
+    rows = [] if summary["comparison"] is None else summary["comparison"]["rows"]
+    if len(rows) > 1 and all(row.keys() >= INTERVAL for row in rows):
+        charts["differences"] = difference_chart(rows[1:], title="Differences to the model")
     if summary["filters"] is not None:
         charts["filters"] = draw_filters(summary["filters"])
     if summary["map"] is not None:

@@ -1,7 +1,9 @@
 """Numbers and counts as a reader expects them."""
 
 import math
+from collections.abc import Sequence
 
+MINUS = "\N{MINUS SIGN}"  # as wide as a plus; a hyphen is not
 DIGITS = 4
 LARGE, SMALL = 1e6, 1e-4
 
@@ -12,11 +14,30 @@ def number(value: float | None) -> str:
     Examples
     --------
     >>> from walkconv.reports.wording import number
-    >>> number(1234567), number(0.98765), number(12.5), number(1.5e-7), number(None)
-    ('1,234,567', '0.9877', '12.5', '1.5e-07', 'n/a')
+    >>> number(1234567), number(0.98765), number(12.5), number(1.5e7), number(None)
+    ('1,234,567', '0.9877', '12.5', '15,000,000', 'n/a')
     """
     if value is None or not math.isfinite(value):
         return "n/a"
+    return _digits(value).replace("-", MINUS)
+
+
+def aligned(values: Sequence[float | None], *, signed: bool = False) -> list[str]:
+    """Return numbers with the same decimals, three digits in the largest; "" for None.
+
+    Examples
+    --------
+    >>> from walkconv.reports.wording import aligned
+    >>> aligned([1.374, 0.05, None]), aligned([0.0105, 0.009], signed=True)
+    (['1.37', '0.05', ''], ['+0.0105', '+0.0090'])
+    """
+    largest = max((abs(value) for value in values if value is not None), default=0.0)
+    decimals = 2 - math.floor(math.log10(largest)) if largest > 0 else 0
+    form = f"{'+' if signed else ''},.{min(max(decimals, 0), 8)}f"
+    return ["" if value is None else format(value, form).replace("-", MINUS) for value in values]
+
+
+def _digits(value: float) -> str:
     if float(value).is_integer() and abs(value) < 1e12:
         return f"{int(value):,}"
     if not SMALL <= abs(value) < LARGE:

@@ -1,8 +1,9 @@
 """Charts as SVG. Colours are classes, so that the page decides them for light, dark and print."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from markupsafe import Markup
@@ -12,6 +13,7 @@ from walkconv.reports.wording import number
 
 WIDTH, HEIGHT = 440.0, 280.0
 LEFT, RIGHT, TOP, BOTTOM = 56.0, 14.0, 12.0, 44.0
+DIFFERENCE_WIDTH, ROW = 560.0, 30.0
 MOST_POINTS = 2000
 """Points of a scatter chart. Of more, a chart shows this number, evenly chosen."""
 
@@ -181,6 +183,40 @@ def histogram(
             )
         )
     return picture(WIDTH, HEIGHT, frame.draw(), element("g", *bars, class_="bars"), title=title)
+
+
+def difference_chart(rows: Sequence[Mapping[str, Any]], *, title: str) -> Markup:
+    """Return a line for each contestant, with its difference to the model and the interval of it.
+
+    Parameters
+    ----------
+    rows : sequence of mapping
+        With ``contestant``, ``difference``, ``low`` and ``high``.
+    title : str
+    """
+    ends = span([0.0, *(row[key] for row in rows for key in ("low", "high", "difference"))])
+    left, right, bottom = 170.0, DIFFERENCE_WIDTH - 16.0, TOP + ROW * len(rows)
+
+    def across(value: float) -> float:
+        return left + (value - ends[0]) / (ends[1] - ends[0]) * (right - left)
+
+    parts = []
+    for value in nice_ticks(*ends):
+        place = across(value)
+        parts.append(element("line", x1=place, x2=place, y1=TOP, y2=bottom, class_="grid"))
+        parts.append(element("text", number(value), x=place, y=bottom + 17, class_="tick middle"))
+    zero = across(0.0)
+    parts.append(element("line", x1=zero, x2=zero, y1=TOP, y2=bottom, class_="axis"))
+    for place, row in enumerate(rows):
+        y = TOP + ROW * (place + 0.5)
+        low, high, middle = (across(row[key]) for key in ("low", "high", "difference"))
+        text = element("text", str(row["contestant"]), x=left - 14, y=y + 4, class_="label end")
+        line = element("line", x1=low, x2=high, y1=y, y2=y, class_="line first")
+        parts += [text, line, element("circle", cx=middle, cy=y, r=4.5, class_="dot first")]
+    label = "Error minus that of the model, in points"
+    at = (left + right) / 2
+    parts.append(element("text", label, x=at, y=bottom + 38, class_="label middle"))
+    return picture(DIFFERENCE_WIDTH, bottom + 46, *parts, title=title)
 
 
 def calibration_chart(

@@ -22,14 +22,39 @@ def draw_graph(graph: Mapping[str, Any], tags: list[int]) -> Markup:
     x, y = MARGIN + x * scale, MARGIN + y * scale
     lines = "".join(path([(x[a], y[a]), (x[b], y[b])]) for a, b in graph["edges"])
     parts = [element("path", d=lines, class_="edge")]
-    for node, (a, b) in enumerate(zip(x, y, strict=True)):
+    shares = graph.get("shares")
+    most = max(map(abs, shares), default=0.0) if shares else 0.0
+    for node, (a, b) in enumerate(zip(x.tolist(), y.tolist(), strict=True)):
         tag = None if graph["tags"] is None else graph["tags"][node]
-        color = 0 if tag is None else tags.index(tag) % N_COLORS
-        parts.append(
-            element("circle", cx=float(a), cy=float(b), r=radius, class_=f"node type{color}")
-        )
+        parts.append(_node(a, b, radius, None if shares is None else shares[node], most, tag, tags))
         if tag is not None and radius > 5:
-            parts.append(element("text", str(tag), x=float(a), y=float(b) + 3, class_="tag"))
+            parts.append(element("text", str(tag), x=a, y=b + 3, class_="tag"))
     width, height = float(x.max()) + MARGIN, float(y.max()) + MARGIN
     title = f"Graph of {len(x)} nodes and {len(graph['edges'])} edges"
     return picture(width, height, *parts, title=title, class_="graph")
+
+
+def _node(
+    x: float,
+    y: float,
+    radius: float,
+    share: float | None,
+    most: float,
+    tag: int | None,
+    tags: list[int],
+) -> Markup:
+    """Return a node, coloured by its share in the prediction, or else by its type."""
+    if share is None:
+        color = 0 if tag is None else tags.index(tag) % N_COLORS
+        return element("circle", cx=x, cy=y, r=radius, class_=f"node type{color}")
+    under = element("circle", cx=x, cy=y, r=radius, class_="node plain")
+    over = element(
+        "circle",
+        element("title", f"moves the prediction by {share:+.3g}"),
+        cx=x,
+        cy=y,
+        r=radius,
+        class_="positive" if share > 0 else "negative",
+        fill_opacity=round(0.75 * abs(share) / most, 3) if most else 0,
+    )
+    return under + over

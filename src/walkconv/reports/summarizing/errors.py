@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from walkconv._samples import GraphSample
 from walkconv.reports.summarizing.graph_places import MOST_NODES, place_nodes
 from walkconv.reports.summarizing.model import FittedModel
-from walkconv.reports.summarizing.plain import plain_label, plain_number
+from walkconv.reports.summarizing.plain import plain_label, plain_number, plain_numbers
 from walkconv.reports.summarizing.rows import TestRows
 
 MOST_ERRORS = 8
@@ -61,9 +61,8 @@ def add_reasons(
     errors: list[dict[str, Any]], model: FittedModel, rows: TestRows, explain: Explain
 ) -> None:
     """Add to each error the columns that moved its prediction most."""
-    numbers = np.array([error["row"] for error in errors], dtype=int)
-    if not len(numbers) or rows.table is None:
-        return
+    numbers = np.array([error["row"] for error in errors])
+    assert rows.table is not None  # the caller has looked
     table = explain(rows.take(numbers, model))
     names, shares = [str(name) for name in table.columns], table.to_numpy()
     values = rows.table[numbers]
@@ -98,7 +97,7 @@ def summarize_graph(graph: GraphSample) -> dict[str, Any] | None:
 
 
 def summarize_gallery(
-    rows: TestRows, errors: list[dict[str, Any]], texts: list[str]
+    rows: TestRows, errors: list[dict[str, Any]], texts: list[str], explain: Explain | None
 ) -> list[dict[str, Any]]:
     """Return graphs to draw: the worst first, then others, each with its text."""
     assert rows.graphs is not None  # the caller has looked
@@ -112,4 +111,9 @@ def summarize_gallery(
             gallery.append({"row": row, "text": texts[row], "is_error": is_error, **drawn})
         if len(gallery) == MOST_GRAPHS:
             break
+    if explain is not None and gallery:
+        table = explain([rows.graphs[graph["row"]] for graph in gallery])
+        of_sample, shares = table["sample"].to_numpy(), table["attribution"].to_numpy()
+        for number, graph in enumerate(gallery):
+            graph["shares"] = plain_numbers(shares[of_sample == number], 3)
     return gallery

@@ -56,7 +56,8 @@ def summarize(
     importance : table, optional
         With ``column``, ``importance`` and ``spread``, most important first.
     explain : callable, optional
-        From samples to a table of attributions.
+        From samples to a table of attributions: a column for each column, or for graphs a row for
+        each node with ``sample`` and ``attribution``.
     comparison : mapping, optional
         With ``verdict``, a sentence, and ``rows``, a list of dicts of plain values.
     digest : str, optional
@@ -65,10 +66,10 @@ def summarize(
     scores, errors, gallery = None, [], None
     if rows is not None:
         scores, errors, texts = _score(model, rows)
-        if explain is not None:
-            add_reasons(errors, model, rows, explain)
         if rows.graphs is not None:
-            gallery = summarize_gallery(rows, errors, texts)
+            gallery = summarize_gallery(rows, errors, texts, explain)
+        elif explain is not None and errors and errors[0]["actual"] is not None:
+            add_reasons(errors, model, rows, explain)
     ranking = None if importance is None else _ranking(importance)
     return {
         "format": FORMAT,
@@ -153,7 +154,7 @@ def _ranking(importance: Any) -> list[dict[str, Any]]:
         {
             "column": str(row["column"]),
             "importance": plain_number(row["importance"]),
-            "spread": plain_number(row["spread"]) if "spread" in row else None,
+            "spread": None if row["spread"] is None else plain_number(row["spread"]),
         }
         for row in importance.to_dicts()
     ]
@@ -170,15 +171,6 @@ def map_values(
     n_nodes = len(model.scaling_.mean)
     names = column_names(model) or [str(each) for each in range(n_nodes)]
     values: list[dict[str, Any]] = []
-    if ranking is not None:
-        given = {row["column"]: row["importance"] for row in ranking}
-        values.append(
-            {
-                "label": "Importance",
-                "caption": "How much the predictions depend on the column.",
-                "values": [given.get(name) or 0.0 for name in names],
-            }
-        )
     outputs = None if scores is None else scores["outputs"]
     if outputs is not None and len(outputs["r2"]) == n_nodes:
         values.append(
@@ -186,6 +178,15 @@ def map_values(
                 "label": "R² of the prediction at the node",
                 "caption": "How well the value of each node was predicted: 1 is perfect.",
                 "values": [np.nan if value is None else value for value in outputs["r2"]],
+            }
+        )
+    if ranking is not None:
+        given = {row["column"]: row["importance"] for row in ranking}
+        values.append(
+            {
+                "label": "Importance",
+                "caption": "How far the column moves the predictions on average.",
+                "values": [given.get(name) or 0.0 for name in names],
             }
         )
     if _is_scaled(model):

@@ -149,7 +149,7 @@
       const wanted = (width - 2 * MARGIN) / map.aspect + 2 * MARGIN;
       const height = Math.round(Math.max(260, Math.min(wanted, width * 1.05, 640)));
       const density = Math.max(2, devicePixelRatio || 1); // sharp in print too
-      canvas.style.height = `${height}px`;
+      canvas.style.aspectRatio = `${width} / ${height}`; // paper has another width
       canvas.width = Math.round(width * density);
       canvas.height = Math.round(height * density);
       size = { width, height, density };
@@ -317,6 +317,8 @@
       map.values.forEach((value) => facts.append(make("dt", value.label), make("dd", short(value.values[i]))));
       box.append(facts);
       const found = neighborsOf(i);
+      const least = Math.min(...found.map((each) => Math.abs(each.weight)).filter((w) => w > 0));
+      const decimals = Number.isFinite(least) ? Math.max(0, Math.min(6, 2 - Math.floor(Math.log10(least)))) : 0;
       const table = make("table");
       const head = make("tr");
       [map.offsets ? "Step" : "Rank", "Neighbour", "Weight"].forEach((text) => head.append(make("th", text, { scope: "col" })));
@@ -329,8 +331,8 @@
         button.addEventListener("click", () => choose(other));
         const cell = make("td");
         cell.append(button);
-        line.append(make("td", map.offsets ? `(${map.offsets[slot].join(", ")})` : String(slot + 1)), cell);
-        line.append(make("td", short(w)));
+        line.append(make("td", map.offsets ? `(${map.offsets[slot].join(", ").replaceAll("-", "−")})` : String(slot + 1)), cell);
+        line.append(make("td", w.toFixed(decimals).replace("-", "−")));
         body.append(line);
       }
       table.append(make("caption", "Neighbours, as a filter reads them", { class: "hidden" }), top, body);
