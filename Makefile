@@ -31,6 +31,7 @@ demo: install ## install, then train on MNIST and draw the learned filters (abou
 	$(BIN)/python examples/demo.py
 
 test: install ## install, then run the whole suite
+	@bash .ci/browser.sh
 	$(BIN)/python -m pytest
 
 test-fast: install ## the part of the suite without its long tests (some minutes)
