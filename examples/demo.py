@@ -2,7 +2,8 @@
 
 The pixels of MNIST are shuffled, so that their order says nothing. The graph is learned from their
 correlations, a small network is trained on it, saved, and used from the command line. At the end
-the learned neighbourhoods are drawn back on the grid, which the network never saw.
+the learned neighbourhoods are drawn back on the grid, which the network never saw, and a report is
+written to explore in a browser.
 
     python examples/demo.py             MNIST, about two minutes on two cores
     python examples/demo.py --digits    the small digits that come with scikit-learn, some seconds
@@ -63,6 +64,9 @@ def main() -> None:
         model.neighbors_.index, digits.place, digits.shape, digits.X_test[0], picture
     )
     say(f"The learned neighbourhoods, drawn back on the grid: {picture}")
+    page = OUTPUT / "report.html"
+    model.report(page, digits.X_test, digits.y_test)
+    say(f"What the model learned and where it fails, to open in a browser: {page.resolve()}")
     say(f"{time.perf_counter() - started:.0f} seconds in all.")
 
 

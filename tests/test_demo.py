@@ -18,4 +18,6 @@ def test_the_demonstration_runs_on_the_small_digits(tmp_path):
     assert "200 of 200 answers are those of this process" in done.stdout
     assert "C20" in done.stdout
     made = {path.name for path in (tmp_path / "demo-output").iterdir()}
-    assert made == {"c20.safetensors", "new.csv", "answers.csv", "neighborhoods.png"}
+    picture, page = "neighborhoods.png", "report.html"
+    assert made == {"c20.safetensors", "new.csv", "answers.csv", picture, page}
+    assert f"to open in a browser: {(tmp_path / 'demo-output' / page).resolve()}" in done.stdout
