@@ -51,7 +51,8 @@ def _result(summary: Mapping[str, Any]) -> list[str]:
     if scores is None:
         return ["No test rows were given, so this report does not say how well the model predicts."]
     by_name = {score["name"]: score for score in scores["scores"]}
-    rows = count(scores["n_rows"], "test row")
+    is_table = summary["model"]["samples"] == "table"
+    rows = count(scores["n_rows"], "test row" if is_table else "test graph")
     if "Accuracy" in by_name:
         accuracy = by_name["Accuracy"]
         commonest = by_name["Always the commonest class"]["value"]

@@ -70,7 +70,7 @@ class Frame:
             parts.append(
                 element("line", x1=LEFT, x2=WIDTH - RIGHT, y1=place, y2=place, class_="grid")
             )
-            parts.append(element("text", number(value), x=LEFT - 8, y=place + 4, class_="tick end"))
+            parts.append(element("text", _tick(value), x=LEFT - 8, y=place + 4, class_="tick end"))
         for value in nice_ticks(*self.x, least=1.0 if self.counts_x else 0.0):
             place = self.at(value, self.y[0])[0]
             bottom = HEIGHT - BOTTOM
@@ -78,7 +78,7 @@ class Frame:
                 element("line", x1=place, x2=place, y1=bottom, y2=bottom + 4, class_="axis")
             )
             parts.append(
-                element("text", number(value), x=place, y=bottom + 17, class_="tick middle")
+                element("text", _tick(value), x=place, y=bottom + 17, class_="tick middle")
             )
         parts.append(
             element(
@@ -118,6 +118,12 @@ def nice_ticks(low: float, high: float, *, wanted: int = 5, least: float = 0.0) 
     step = next(power * unit for unit in (1, 2, 5, 10) if power * unit >= step * 0.999)
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     return [round(step * each, 12) for each in range(first, last + 1)]
+
+
+def _tick(value: float) -> str:
+    """Return a number that fits beside an axis."""
+    is_large = abs(value) >= 10_000 and value % 1000 == 0
+    return f"{number(value / 1000)}k" if is_large else number(value)
 
 
 def span(values: Sequence[float], *, margin: float = 0.04) -> tuple[float, float]:
@@ -204,7 +210,7 @@ def difference_chart(rows: Sequence[Mapping[str, Any]], *, title: str) -> Markup
     for value in nice_ticks(*ends):
         place = across(value)
         parts.append(element("line", x1=place, x2=place, y1=TOP, y2=bottom, class_="grid"))
-        parts.append(element("text", number(value), x=place, y=bottom + 17, class_="tick middle"))
+        parts.append(element("text", _tick(value), x=place, y=bottom + 17, class_="tick middle"))
     zero = across(0.0)
     parts.append(element("line", x1=zero, x2=zero, y1=TOP, y2=bottom, class_="axis"))
     for place, row in enumerate(rows):

@@ -133,7 +133,7 @@ def _score(
         probability = classifier.predict_proba(X)
         labels = [plain_label(label) for label in classifier.classes_]
         texts = [
-            f"{labels[y]}, predicted {labels[best]}"
+            f"actual {labels[y]}, predicted {labels[best]}"
             for y, best in zip(rows.y, probability.argmax(axis=1), strict=True)
         ]
         scores = score_classes(classifier.classes_, probability, rows.y)
@@ -142,7 +142,7 @@ def _score(
     texts = [""] * len(rows)
     if predicted.ndim == 1:
         texts = [
-            f"{number(float(y))}, predicted {number(float(found))}"
+            f"actual {number(float(y))}, predicted {number(float(found))}"
             for y, found in zip(rows.y, predicted, strict=True)
         ]
     return score_values(predicted, rows.y), worst_values(rows, predicted), texts

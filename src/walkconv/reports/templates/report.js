@@ -93,13 +93,15 @@
     // Colours: values between the first and the last hundredth, in steps.
     const select = byId("color");
     map.values.forEach((value, i) => select.append(make("option", value.label, { value: i })));
+    const minus = (text) => text.replaceAll("-", "\u2212");
     const short = (value) => {
       if (value === null || value === undefined) return "none";
-      if (Number.isInteger(value) && Math.abs(value) < 1e7) return value.toLocaleString("en");
-      return Math.abs(value) >= 1e-3 && Math.abs(value) < 1e6
-        ? String(+value.toPrecision(3))
-        : value.toExponential(1);
+      if (Number.isInteger(value) && Math.abs(value) < 1e7) return minus(value.toLocaleString("en"));
+      const isPlain = Math.abs(value) >= 1e-3 && Math.abs(value) < 1e6;
+      return minus(isPlain ? String(+value.toPrecision(3)) : value.toExponential(1));
     };
+    // "Mean" becomes "mean" in a sentence, but "R²" stays.
+    const inside = (label) => (/^[A-Z][a-z]/.test(label) ? label[0].toLowerCase() + label.slice(1) : label);
     function color() {
       const value = map.values[select.value];
       const sorted = value.values.filter((v) => v !== null).sort((a, b) => a - b);
@@ -122,7 +124,7 @@
       byId("low").textContent = (isCut && sorted[0] < low ? "≤ " : "") + short(low);
       byId("high").textContent = (isCut && sorted[sorted.length - 1] > high ? "≥ " : "") + short(high);
       const scale = isUneven ? " Colours go by rank, since the values are very uneven." : "";
-      byId("caption").textContent = `Colour: ${value.label.toLowerCase()}. ${value.caption}${scale}`;
+      byId("caption").textContent = `Colour: ${inside(value.label)}. ${value.caption}${scale}`;
     }
 
     // The canvas cannot read variables of the page, so a hidden element reads them.
@@ -318,7 +320,7 @@
       box.append(facts);
       const found = neighborsOf(i);
       const least = Math.min(...found.map((each) => Math.abs(each.weight)).filter((w) => w > 0));
-      const decimals = Number.isFinite(least) ? Math.max(0, Math.min(6, 2 - Math.floor(Math.log10(least)))) : 0;
+      const decimals = Number.isFinite(least) ? Math.max(0, Math.min(6, 1 - Math.floor(Math.log10(least)))) : 0;
       const table = make("table");
       const head = make("tr");
       [map.offsets ? "Step" : "Rank", "Neighbour", "Weight"].forEach((text) => head.append(make("th", text, { scope: "col" })));
@@ -331,8 +333,8 @@
         button.addEventListener("click", () => choose(other));
         const cell = make("td");
         cell.append(button);
-        line.append(make("td", map.offsets ? `(${map.offsets[slot].join(", ").replaceAll("-", "−")})` : String(slot + 1)), cell);
-        line.append(make("td", w.toFixed(decimals).replace("-", "−")));
+        line.append(make("td", map.offsets ? minus(`(${map.offsets[slot].join(", ")})`) : String(slot + 1)), cell);
+        line.append(make("td", minus(w.toFixed(decimals))));
         body.append(line);
       }
       table.append(make("caption", "Neighbours, as a filter reads them", { class: "hidden" }), top, body);
@@ -379,7 +381,7 @@
       tip.hidden = i < 0;
       if (i < 0) return;
       const value = map.values[select.value];
-      tip.textContent = `${nameOf(i)} · ${value.label.toLowerCase()} ${short(value.values[i])}`;
+      tip.textContent = `${nameOf(i)} · ${inside(value.label)} ${short(value.values[i])}`;
       tip.style.left = `${Math.max(4, Math.min(x + 14, size.width - tip.offsetWidth - 4))}px`;
       tip.style.top = `${Math.max(4, y + 14 + tip.offsetHeight > size.height ? y - tip.offsetHeight - 10 : y + 14)}px`;
     }
