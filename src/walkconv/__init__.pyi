@@ -1,8 +1,8 @@
 # The public names, one line each; `__init__.py` loads each room when its first name is used.
 from . import datasets as datasets
 from . import io as io
-from . import tables as tables
 from . import plots as plots
+from . import tables as tables
 from ._adapters import as_graph as as_graph
 from ._samples import GraphSample as GraphSample
 from .coarsening import Coarsening as Coarsening

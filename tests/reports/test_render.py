@@ -165,6 +165,13 @@ def test_a_notebook_shows_the_map_of_a_fitted_model_without_a_script(hostile):
     assert "12 columns" in page
 
 
+def test_a_notebook_does_not_wait_for_the_places_of_many_columns(hostile, monkeypatch):
+    monkeypatch.setattr("walkconv.reports.notebook.MOST_PLACED", 11)
+    page = hostile.model._repr_html_()
+    assert "12 columns" in page
+    assert "<title>" not in page
+
+
 def test_a_notebook_shows_the_settings_alone_before_the_fit():
     model = wc.GraphCNNRegressor("C2")
     assert "<title>" not in model._repr_html_()

@@ -16,6 +16,8 @@ N_CELLS = 60
 HEIGHT, MARGIN = 300.0, 10.0
 RAMP = ("#c9d6df", "#9ebcd0", "#6a9fc4", "#3b7fb3", "#1d5c94", "#0d3b69")
 """From low to high. It can be told apart without colours, by how dark it is."""
+UNEVEN = 0.03
+"""Where the median lies lower than this between the ends, colours go by rank, as on the page."""
 GREY = "#8a949c"
 
 
@@ -99,5 +101,7 @@ def _colors(values: Any) -> list[str]:
     finite = given[np.isfinite(given)]
     low, high = np.quantile(finite, [0.01, 0.99]) if len(finite) else (0.0, 0.0)
     share = (given - low) / (high - low) if high > low else np.full(len(given), 0.5)
+    if high > low and np.nanmedian(share) < UNEVEN:
+        share = np.searchsorted(np.unique(finite), given) / max(len(np.unique(finite)) - 1, 1)
     step = np.clip(np.nan_to_num(share) * len(RAMP), 0, len(RAMP) - 1).astype(int)
     return [RAMP[each] if ok else GREY for each, ok in zip(step, np.isfinite(given), strict=True)]

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,6 +21,10 @@ EDGES = 8
 """First neighbours of a column from which a layout is computed."""
 ROW_LENGTH = 60
 """Columns on a line from which on it is folded into rows."""
+
+
+_PLACED: WeakKeyDictionary[Neighbors, np.ndarray] = WeakKeyDictionary()
+"""Places computed before: a notebook shows a model again and again."""
 
 
 def summarize_map(model: FittedModel, values: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
@@ -60,8 +65,10 @@ def find_places(model: FittedModel) -> tuple[np.ndarray, str]:
         places = flatten(model.positions_, ring_period(model))
         origin = "the layout that the model uses: its filters follow these directions"
         return _lone_aside(places, neighbors), origin
-    places = place_for_the_eye(graph_of_neighbors(neighbors))
-    return places, "computed from the neighbours for this picture; the model does not use it"
+    if neighbors not in _PLACED:
+        _PLACED[neighbors] = place_for_the_eye(graph_of_neighbors(neighbors))
+    origin = "computed from the neighbours for this picture; the model does not use it"
+    return _PLACED[neighbors], origin
 
 
 def _lone_aside(places: np.ndarray, neighbors: Neighbors) -> np.ndarray:
