@@ -37,7 +37,7 @@ def report_metab(page: Path) -> None:
     train, test = (
         pl.DataFrame(X, schema=list(metab.feature_names)) for X in (metab.X_train, metab.X_test)
     )
-    model = wc.GraphCNNRegressor(random_state=0).fit(train, metab.y_train)
+    model = wc.GraphCNNRegressor("C8-FC128", random_state=0).fit(train, metab.y_train)
     model.report(page, test, metab.y_test)
 
 

@@ -130,7 +130,8 @@ def test_a_comparison_and_choices_are_shown(hostile):
 def test_what_compare_returns_is_drawn_with_its_intervals(hostile):
     fields = {"contestant": "twin", "error": 12.0, "difference": 2.0, "low": 1.0, "high": 3.0}
     table = pl.DataFrame([fields | {"contestant": "model", "difference": 0.0}, fields])
-    comparison = SimpleNamespace(verdict="The graph helps.", table=table)
+    plain = {"verdict": "The graph helps.", "rows": table.to_dicts()}
+    comparison = SimpleNamespace(to_plain=lambda: plain)
     text = wc.render_report(hostile.model.summarize(comparison=comparison))
     assert "Differences to the model" in text
     assert {"twin", "12"} <= set(Page(text).texts)

@@ -117,7 +117,7 @@ def _places(model: FittedModel) -> np.ndarray:
     if model.neighbors_ is None:
         raise ValueError(
             "The model must have neighbours of columns to draw: fit it on a table, with a C layer. "
-            f"Its architecture is {model.architecture!r}."
+            f"Its architecture is {model.architecture_!r}."
         )
     return find_places(model)[0]
 

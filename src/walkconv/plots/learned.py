@@ -50,7 +50,7 @@ def filters(model: FittedModel, *, n_filters: int = 16, channel: int = 0) -> "li
     if weights is None:
         raise ValueError(
             "The model must have a first convolution with weights (n_neighbors, n_channels, "
-            f"n_filters); its architecture is {model.architecture!r}."
+            f"n_filters); its architecture is {model.architecture_!r}."
         )
     n_slots, n_channels, n_found = weights.shape
     n_filters = min(check_integer(n_filters, "n_filters", minimum=1), n_found)
