@@ -97,7 +97,6 @@ format: install ## format the code and fix what ruff can fix
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 
-pictures: install ## draw the pictures of the README again (those of reports need Chromium)
 DOCS_READY := .venv/.docs-ready
 docs: $(DOCS_READY) ## build the documentation site with its gallery in docs/_build/html (some minutes); warnings are errors
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going -q -b html docs docs/_build/html
@@ -105,9 +104,12 @@ docs: $(DOCS_READY) ## build the documentation site with its gallery in docs/_bu
 
 docs-pages: $(DOCS_READY) ## the same without running the gallery
 	WALKCONV_DOCS_PAGES=1 $(BIN)/python -m sphinx --fail-on-warning --keep-going -q -b html docs docs/_build/html
+
 $(DOCS_READY): $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(CONSTRAINTS:%=-c %) -e '.[docs]'
 	@touch $@
+
+pictures: install ## draw the pictures of the README again (those of reports need Chromium)
 	$(BIN)/python docs/pictures/neighborhoods.py
 	$(BIN)/python docs/pictures/groups.py
 	$(BIN)/python docs/pictures/layout.py
