@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+import walkconv
 from walkconv.io import parts
 
 
@@ -80,3 +81,23 @@ def test_a_model_without_names_takes_the_columns_of_the_first_part(
     assert (code, err.count("dropped column ''")) == (0, 1)
     found = pl.read_csv(io.StringIO(out))["prediction"]
     np.testing.assert_allclose(found, model.predict(X), rtol=1e-6)
+
+
+def test_a_large_parquet_file_is_fitted_in_blocks(run, tiny, tmp_path, monkeypatch, rng):
+    frame = pl.DataFrame(rng.normal(size=(50, 3)), schema=["a", "b", "c"])
+    frame = frame.with_columns(y=pl.col("a") * 2, id=pl.Series([f"r{i}" for i in range(50)]))
+    data, models = tmp_path / "data.parquet", [tmp_path / "one.st", tmp_path / "two.st"]
+    frame.write_parquet(data)
+    words = ["fit", data, "--target", "y", "--drop", "id", *tiny, "--task", "regression", "-o"]
+    assert run(*words, models[0])[0] == 0
+    monkeypatch.setattr(parts, "LARGE_BYTES", 1000)
+    code, _, err = run(*words, models[1])
+    assert code == 0
+    assert "50 rows, 3 features" in err
+    assert "it is read in blocks" in err
+    X = frame.select("a", "b", "c")
+    found, wanted = (walkconv.load(model).predict(X) for model in models)
+    np.testing.assert_allclose(found, wanted, rtol=1e-6)
+    code, _, err = run("fit", data, "--target", "z", "--drop", "id", "-o", models[1])
+    assert code == 1
+    assert "must have the column 'z'" in err

@@ -111,8 +111,3 @@ def test_masked_targets_and_weights_are_refused(regressor, table, values):
         regressor.fit(table, masked)
     with pytest.raises(TypeError, match="sample_weight must not be a masked array"):
         regressor.fit(table, values, sample_weight=masked)
-
-
-def test_a_lazy_table_must_be_collected(quick, table, classes):
-    with pytest.raises(TypeError, match=r"got a LazyFrame. Call X.collect\(\) first"):
-        quick.fit(pl.DataFrame(table).lazy(), classes)

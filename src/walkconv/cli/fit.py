@@ -3,12 +3,17 @@
 import logging
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from walkconv.cli.options import Quiet, Steps, check_output, hint_at
 from walkconv.cli.processes import no_half_model
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from walkconv.io import Target
 
 LEARNED_GRAPHS = ("correlation", "knn", "heat_kernel", "supervised")
 """Graphs that the estimators learn from the rows, by name."""
@@ -128,23 +133,21 @@ def fit(
         names = ", ".join(LEARNED_GRAPHS)
         raise ValueError(f"--graph must be a file or one of {names}; got {file!r}.")
     named_graph = None if file is None else io.read_graph(file)
-    table = io.read_table(data)
-    chosen = io.take_target(table, target, task=task.value, source=data)
-    with hint_at("--drop"):
-        dropped = [target, *(drop or [])]
-        X = io.take_features(table, drop=dropped, text=True, categories=category or [], source=data)
-    logger.info(f"{chosen.task} ({chosen.reason}): {X.height} rows, {X.width} features")
+    X, chosen = _read(data, target, task, drop or [], category or [])
+    names, n_rows = X.collect_schema().names(), len(chosen.values)
+    logger.info(f"{chosen.task} ({chosen.reason}): {n_rows} rows, {len(names)} features")
     held_out = None
     if test is not None:
         rows = io.read_table(test)
         y_test = io.take_target(rows, target, task=chosen.task, source=test).values
-        words = X.select(pl.exclude(pl.Float64)).columns
-        held_out = io.take_features(rows, X.columns, text=words, source=test), y_test
+        text = [name for name, kind in X.collect_schema().items() if kind != pl.Float64]
+        text = [] if isinstance(X, pl.LazyFrame) else text
+        held_out = io.take_features(rows, names, text=text, source=test), y_test
     related = known
     if named_graph is not None:
-        related = named_graph.align(X.columns)
+        related = named_graph.align(names)
         n_nodes = len(named_graph.names)
-        logger.info(f"graph of {graph}: {n_nodes} of {X.width} columns, {related.nnz} edges")
+        logger.info(f"graph of {graph}: {n_nodes} of {len(names)} columns, {related.nnz} edges")
 
     settings = {
         "architecture": architecture,
@@ -172,3 +175,26 @@ def fit(
     if held_out is not None:
         measure = "accuracy" if is_classification else "R2"
         logger.info(f"{measure} on {test}: {model.score(*held_out):.4f}")
+
+
+def _read(
+    data: str, target: str, task: TaskChoice, drop: list[str], categories: list[str]
+) -> "tuple[pl.DataFrame | pl.LazyFrame, Target]":
+    """Return the features and the target; of a large file, features that are read in blocks."""
+    from walkconv import io
+
+    frame, dropped = io.scan_large_table(data), [target, *drop]
+    if frame is None:
+        table = io.read_table(data)
+        chosen = io.take_target(table, target, task=task.value, source=data)
+        with hint_at("--drop"):
+            X = io.take_features(table, drop=dropped, text=True, categories=categories, source=data)
+            return X, chosen
+    if categories:
+        raise ValueError(
+            f"--category needs a table in memory; {data} is read in blocks. Encode these columns."
+        )
+    io.select_columns(frame.head(0).collect(), dropped, source=data)
+    chosen = io.take_target(frame.select(target).collect(), target, task=task.value, source=data)
+    logger.info(f"{data} is larger than 2 GiB in memory: it is read in blocks")
+    return frame.drop(dropped), chosen

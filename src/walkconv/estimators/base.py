@@ -253,6 +253,9 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
             each of these into one node or several. Or a list of graphs, one for each sample:
             `GraphSample` records, networkx graphs, PyG ``Data`` or pairs ``(edge_index, x)``; or a
             ``Batch`` of PyG.
+            A table larger than memory is read in blocks: a memory map, the path of a Parquet file,
+            a polars LazyFrame, or an array of dask, h5py or zarr. It takes about 0.5 GiB, and the
+            rows are shuffled by blocks if they need more than 256 MiB.
         y : array of shape (n_samples,), for regression also (n_samples, n_outputs)
             What to predict.
         sample_weight : array of shape (n_samples,), optional

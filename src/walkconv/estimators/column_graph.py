@@ -14,8 +14,10 @@ import scipy.sparse as sp
 
 from walkconv._adapters import FORMS, as_graph, is_networkx
 from walkconv._checks import as_real, check_option, check_positions, closest
+from walkconv.estimators.lazy_rows import LazyRows
 from walkconv.estimators.samples import Lesson
 from walkconv.estimators.scaling import Scaling
+from walkconv.estimators.settings import Settings
 from walkconv.graphs import edges_to_keep, heat_kernel_graph, knn_graph
 from walkconv.graphs.correlation import correlate_columns
 from walkconv.layouts import Layout, layout_columns, layout_graph
@@ -54,6 +56,8 @@ def find_graph(
     """
     graph: Any = lesson.settings.graph
     n_nodes = X.shape[1]
+    if isinstance(X, LazyRows):
+        _refuse_lazy(X, lesson.settings)
     if isinstance(graph, str) and graph in LEARNERS:
         if n_nodes == 1:
             return sp.csr_array(np.eye(1))
@@ -72,6 +76,18 @@ def find_graph(
         of_columns = as_graph(graph, names=_order(graph, known, n_columns), n_nodes=n_columns)
         return spread_graph(of_columns, encoding.column_of_node)
     return as_graph(graph, names=_order(graph, names, n_nodes), n_nodes=n_nodes)
+
+
+def _refuse_lazy(X: LazyRows, settings: Settings) -> None:
+    """Refuse a graph that needs the whole table in memory."""
+    if settings.graph_source == "given" or (settings.graph == "correlation" and X.ndim == 2):
+        return
+    shown = settings.graph if isinstance(settings.graph, str) else "a callable"
+    raise ValueError(
+        "The graph of a table that is not in memory must be given, or 'correlation' of a table "
+        f"without channels; got {shown} for a table of shape {X.shape}. Learn the graph on some "
+        "rows that fit into memory, and give it."
+    )
 
 
 def spread_graph(graph: sp.csr_array, column: np.ndarray) -> sp.csr_array:
@@ -115,7 +131,7 @@ def scaled_columns(X: Any, scaling: Scaling) -> np.ndarray:
 
 def _correlation(X: Any, scaling: Scaling, lesson: Lesson, n_edges: int | None) -> sp.csr_array:
     # A constant column is harmless here: it is scaled to zero and has no edges.
-    return correlate_columns(X if _is_plain(X) else _channels_as_rows(X, scaling), n_edges)[0]
+    return correlate_columns(X if X.ndim == 2 else _channels_as_rows(X, scaling), n_edges)[0]
 
 
 def _knn(X: Any, scaling: Scaling, lesson: Lesson, n_edges: int | None) -> sp.csr_array:
@@ -178,12 +194,6 @@ def edges_wanted(n_nodes: int, lesson: Lesson) -> int | None:
     used = (name, settings.n_steps, settings.order, ties, settings.weighting)
     only_ranks = used == ("correlation", 1, "visits", "index", "rank") and not settings.pools
     return edges_to_keep(n_nodes, settings.n_neighbors, is_ranked_at_once=only_ranks)
-
-
-def _is_plain(X: Any) -> bool:
-    """Tell whether X is a table without channels or missing values."""
-    values = X.data if sp.issparse(X) else X
-    return X.ndim == 2 and not (values.dtype.kind == "f" and np.isnan(np.sum(values)))
 
 
 def _order(graph: Any, names: np.ndarray | None, n_nodes: int) -> list | None:

@@ -23,6 +23,7 @@ from walkconv._checks import describe
 from walkconv._samples import is_list_of_samples
 from walkconv.estimators.filters import Filters
 from walkconv.estimators.graph_samples import GraphSamples, Nodes
+from walkconv.estimators.lazy_rows import LazyRows
 from walkconv.estimators.samples import Learned, Lesson, Rows, Samples, read_rows
 from walkconv.estimators.scoring import PredictedClasses, PredictedValues, score_predictions
 from walkconv.estimators.settings import CHOSEN, Settings, check_settings, is_open, is_option
@@ -279,10 +280,18 @@ def train(
         seed += 0 if past is None else len(past.history)  # other shuffles than the last part
     if validation is None and settings.stops_early:
         train, apart = _hold_back(rows.y, target, settings, seed)
+        if rows.samples.is_lazy:  # rows that are read in blocks must ascend
+            train, apart = np.sort(train), np.sort(apart)
         validation = replace(rows.take(apart), given=given_y[apart])
         given_y, rows = given_y[train], rows.take(train)
     choice = None if past is None else past.choice
     if past is None and request.is_open:
+        if rows.samples.is_lazy:
+            raise ValueError(
+                "architecture='auto' compares networks on a table in memory; this one is read in "
+                "blocks. Name an architecture, such as 'C8-FC128', or let 'auto' choose one on "
+                "some rows that fit into memory."
+            )
         parts = Parts(request, target, rows, given_y, seed, _make_networks, _batch_loss, time_left)
         choice = processes.from_first(lambda: _find_choice(parts, checkpoint, processes))
         request = request.choosing(choice.settings)
@@ -435,14 +444,18 @@ def identify(request: Request, rows: Rows, validation: Rows | None) -> dict[str,
 
 
 def digest(arrays: list[Any]) -> str:
-    """Return a digest of the values, types and shapes of dense or CSR arrays; None is allowed."""
+    """Return a digest of the values, types and shapes of arrays: dense, CSR, LazyRows or None."""
     total = hashlib.sha256()
     for array in arrays:
         if array is None:
             total.update(b"none")
             continue
         total.update(f"{type(array).__name__} {array.shape}".encode())
-        parts = [array.data, array.indices, array.indptr] if sp.issparse(array) else [array]
+        parts = [array]
+        if sp.issparse(array):
+            parts = [array.data, array.indices, array.indptr]
+        elif isinstance(array, LazyRows):
+            parts = array.blocks()
         for part in parts:
             total.update(part.dtype.str.encode())
             total.update(np.ascontiguousarray(part).data)

@@ -47,6 +47,11 @@ class GraphSamples:
         """Number of nodes of each graph."""
         return [graph.n_nodes for graph in self.graphs]
 
+    @property
+    def is_lazy(self) -> bool:
+        """False: graphs are in memory."""
+        return False
+
     def take(self, rows: np.ndarray) -> "GraphSamples":
         """Return some of the graphs."""
         return GraphSamples([self.graphs[row] for row in rows])
@@ -235,6 +240,10 @@ class GraphBatches:
 
     def __len__(self) -> int:
         return len(self.x)
+
+    def shuffled(self) -> np.ndarray:
+        """Return the numbers (n_samples,) of all graphs in a random order."""
+        return torch.randperm(len(self)).numpy()
 
     def batch(self, rows: np.ndarray | slice) -> tuple[GraphBatch]:
         """Return some of the graphs as one batch."""

@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from walkconv.estimators.column_graph import Orientation, edges_wanted, find_graph, orient
+from walkconv.estimators.lazy_rows import LazyRows
 from walkconv.estimators.samples import Lesson
 from walkconv.estimators.scaling import Scaling, learn_scaling, no_scaling
 from walkconv.estimators.settings import Settings
@@ -91,8 +92,10 @@ class Relations:
     def orientation(self, lesson: Lesson) -> Orientation:
         """Return what slots mean, and the layout if that is a direction."""
         settings = lesson.settings
-        # A table with channels, and a graph that the user chose, are laid out from the graph.
+        # A table with channels, and a graph that the user chose, are laid out from the graph, and
+        # so is a table that is not in memory.
         from_table = isinstance(settings.graph, str) and self.X.ndim == 2
+        from_table = from_table and not isinstance(self.X, LazyRows)
         graph = None if from_table else self._graph(lesson)
         asked = (settings.order, settings.n_dims)
         for of_graph, known, orientation in self._layouts:

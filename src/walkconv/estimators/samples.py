@@ -59,6 +59,11 @@ class Samples(Protocol):
 
     kind: ClassVar[str]
 
+    @property
+    def is_lazy(self) -> bool:
+        """Whether the samples are read when they are needed; `take` then takes ascending rows."""
+        ...
+
     def __len__(self) -> int: ...
 
     @property

@@ -9,6 +9,8 @@ import scipy.sparse as sp
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.sparsefuncs import min_max_axis
 
+from walkconv.estimators.lazy_rows import LazyRows
+
 BLOCK_VALUES = 2**22
 
 
@@ -49,7 +51,7 @@ class Scaling:
         return cls(mean, deviation)
 
 
-def learn_scaling(X: np.ndarray | sp.csr_array) -> Scaling:
+def learn_scaling(X: np.ndarray | sp.csr_array | LazyRows) -> Scaling:
     """Return the scaling of a table (n_samples, n_nodes[, n_channels]) that may hold NaN."""
     shape = (*X.shape[1:], 1)[:2]
     mean, deviation = _sparse_moments(X) if sp.issparse(X) else _moments(X)
@@ -57,23 +59,26 @@ def learn_scaling(X: np.ndarray | sp.csr_array) -> Scaling:
     return Scaling(mean.reshape(shape), deviation.reshape(shape))
 
 
-def no_scaling(X: np.ndarray | sp.csr_array) -> Scaling:
+def no_scaling(X: np.ndarray | sp.csr_array | LazyRows) -> Scaling:
     """Return the scaling that leaves a table (n_samples, n_nodes[, n_channels]) as it is."""
     shape = (*X.shape[1:], 1)[:2]
     return Scaling(np.zeros(shape), np.ones(shape))
 
 
-def _moments(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _moments(X: np.ndarray | LazyRows) -> tuple[np.ndarray, np.ndarray]:
     """Return the mean and the deviation of every column, 0 where it is constant.
 
     Of where the values lie between the lowest and the highest: nothing cancels however far from
     zero a column is, and no square overflows.
     """
-    lowest = np.fmin.reduce([np.fmin.reduce(block) for block in row_blocks(X)])
-    highest = np.fmax.reduce([np.fmax.reduce(block) for block in row_blocks(X)])
+    bounds = [
+        (np.fmin.reduce(block), np.fmax.reduce(block), (~np.isnan(block)).sum(axis=0))
+        for block in row_blocks(X)
+    ]
+    lowest, highest, present = zip(*bounds, strict=True)
+    lowest, highest, n_present = np.fmin.reduce(lowest), np.fmax.reduce(highest), sum(present)
     span = highest - lowest
     unit = np.where(span == 0, 1.0, span)
-    n_present = sum((~np.isnan(block)).sum(axis=0) for block in row_blocks(X))
     mean = sum(np.nansum((block - lowest) / unit, axis=0) for block in row_blocks(X)) / n_present
     squares = sum(
         np.nansum(((block - lowest) / unit - mean) ** 2, axis=0) for block in row_blocks(X)
@@ -89,7 +94,7 @@ def _sparse_moments(X: sp.csr_array) -> tuple[np.ndarray, np.ndarray]:
     return mean, np.where(is_constant, 0.0, np.sqrt(scaler.var_))
 
 
-def row_blocks(X: np.ndarray | sp.csr_array) -> Iterator[np.ndarray]:
+def row_blocks(X: np.ndarray | sp.csr_array | LazyRows) -> Iterator[np.ndarray]:
     """Yield some rows at a time as dense float64, so that no such copy of a large table is made."""
     rows_at_once = max(1, BLOCK_VALUES // max(1, prod(X.shape[1:])))
     for start in range(0, X.shape[0], rows_at_once):

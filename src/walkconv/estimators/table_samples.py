@@ -1,6 +1,6 @@
 """Samples that are rows of a table: how they are read, scaled, related and put into batches."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -21,6 +21,7 @@ from walkconv._checks import (
 )
 from walkconv._samples import is_list_of_samples
 from walkconv.estimators.column_graph import Orientation
+from walkconv.estimators.lazy_rows import LazyRows, lazy_rows
 from walkconv.estimators.relations import Relations
 from walkconv.estimators.relevance import Relevance, learn_relevance, logarithm_of_counts
 from walkconv.estimators.samples import Arrays, Learned, Lesson, NeedsTarget
@@ -38,7 +39,7 @@ from walkconv.tables.cells import columns_to_encode
 from walkconv.training.whole_batch import draw_for_rows
 from walkconv.walks import Neighbors, slot_offsets
 
-Table = np.ndarray | sp.csr_array
+Table = np.ndarray | sp.csr_array | LazyRows
 TABLE = {
     "accept_sparse": "csr",
     "dtype": "numeric",
@@ -54,7 +55,7 @@ class TableSamples:
 
     Attributes
     ----------
-    X : ndarray of shape (n_samples, n_nodes) or (n_samples, n_nodes, n_channels), or CSR
+    X : ndarray of shape (n_samples, n_nodes) or (n_samples, n_nodes, n_channels), CSR or LazyRows
     names : ndarray of shape (n_nodes,) of str, or None
         Names of the nodes: those of the columns, if all are strings, or of their encoding.
     encoding : TableEncoding or None
@@ -69,6 +70,9 @@ class TableSamples:
     @classmethod
     def read(cls, X: Any) -> "TableSamples":
         """Return a checked table to learn from."""
+        lazy = lazy_rows(X)
+        if lazy is not None:
+            return cls(lazy, lazy.names)
         checks = NeedsTarget()
         X = as_table(X)
         if _needs_encoding(X):
@@ -90,9 +94,15 @@ class TableSamples:
         """Number of nodes, and of channels of a node."""
         return self.X.shape[1], self.X.shape[2] if self.X.ndim == 3 else 1
 
+    @property
+    def is_lazy(self) -> bool:
+        """Whether the rows are read when they are needed."""
+        return isinstance(self.X, LazyRows)
+
     def take(self, rows: np.ndarray) -> "TableSamples":
         """Return some of the rows."""
-        return replace(self, X=self.X[rows])
+        X = self.X.take(rows) if isinstance(self.X, LazyRows) else self.X[rows]
+        return replace(self, X=X)
 
     def read_like(self, X: Any) -> "TableSamples":
         """Return a checked table with the same columns, to validate on."""
@@ -115,6 +125,10 @@ class TableSamples:
         self._refuse_empty_columns()
         relevance = None
         if settings.standardize == "relevance":
+            if isinstance(self.X, LazyRows):
+                raise ValueError(
+                    "standardize='relevance' needs a table in memory. Use standardize=True."
+                )
             relevance, scaling = learn_relevance(
                 self.X,
                 lesson.y,
@@ -151,11 +165,13 @@ class TableSamples:
     def _refuse_empty_columns(self) -> None:
         """Refuse a column that is missing in every row: nothing can be learned from it."""
         X = self.X
-        if not isinstance(X, np.ndarray):
+        if isinstance(X, LazyRows):
+            is_empty = _is_missing_in_every_row(np.isnan(block).all(axis=0) for block in X.blocks())
+        elif not isinstance(X, np.ndarray):
             n_missing = np.bincount(X.indices[np.isnan(X.data)], minlength=X.shape[1])
             is_empty = n_missing == X.shape[0]
         elif X.dtype.kind == "f":
-            is_empty = _is_missing_in_every_row(X)
+            is_empty = _is_missing_in_every_row(np.isnan(row) for row in X)
         else:
             return
         if is_empty.any():
@@ -368,6 +384,12 @@ class TableBatches:
     def __len__(self) -> int:
         return self.X.shape[0]
 
+    def shuffled(self) -> np.ndarray:
+        """Return the numbers (n_samples,) of all rows in a random order."""
+        if isinstance(self.X, LazyRows):
+            return self.X.shuffled()
+        return torch.randperm(len(self)).numpy()
+
     def batch(self, rows: np.ndarray | slice) -> tuple[Tensor, ...]:
         """Return the rows (m, n_nodes, n_channels) and, if a value is missing, a mask of those."""
         values = self._values(rows)
@@ -441,8 +463,6 @@ def as_table(X: Any) -> Any:
         check_sparse(X, "X")
     if isinstance(X, np.ma.MaskedArray):
         X = np.ma.filled(X.astype(np.result_type(X.dtype, np.float32)), np.nan)
-    if hasattr(X, "collect_schema") and not hasattr(X, "shape"):
-        raise TypeError("X must be a table in memory; got a LazyFrame. Call X.collect() first.")
     refuse_odd_table(X)
     if isinstance(X, list | tuple) and not X:
         raise ValueError("X must hold at least one sample; got none.")
@@ -479,6 +499,16 @@ def _read_columns(
     X: Any, n_nodes: int, names: np.ndarray | None, encoding: TableEncoding | None
 ) -> TableSamples:
     """Return a checked table whose columns are known; by name they may come in any order."""
+    lazy = lazy_rows(X, names)
+    if lazy is not None:
+        if encoding is not None:
+            raise TypeError(
+                "X must be a table in memory, since the model encodes columns of text, categories "
+                "or dates. Predict some rows at a time."
+            )
+        if lazy.shape[1] != n_nodes:
+            raise ValueError(f"X must have {n_nodes} columns, as in fit; got {lazy.shape[1]}.")
+        return TableSamples(lazy, names)
     X = as_table(X)
     if encoding is not None:
         return _encoded(X, encoding)
@@ -523,10 +553,11 @@ def _as_real_table(X: Any) -> Table:
     return X if sp.issparse(X) else as_real(X, "X")
 
 
-def _is_missing_in_every_row(X: np.ndarray) -> np.ndarray:
-    is_empty: np.ndarray = np.ones(X.shape[1:], dtype=bool)
-    for row in X:
-        is_empty &= np.isnan(row)
+def _is_missing_in_every_row(is_missing: Iterable[Any]) -> np.ndarray:
+    """Return the columns that are missing everywhere, from those missing in each part."""
+    is_empty: np.ndarray = np.ones(1, dtype=bool)
+    for part in is_missing:
+        is_empty = is_empty & part
         if not is_empty.any():
             break
     return np.asarray(is_empty.reshape(len(is_empty), -1).any(axis=1))

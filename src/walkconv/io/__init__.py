@@ -23,7 +23,7 @@ from .columns import ColumnError, select_columns, take_features
 from .formats import NEIGHBORS_ENDINGS, TABLE_ENDINGS, check_writable
 from .graphs import NamedGraph, read_graph, read_graph_or_table
 from .neighbors import write_neighbors
-from .parts import read_table_parts
+from .parts import read_table_parts, scan_large_table
 from .tables import read_table
 from .target import Target, take_target
 from .writing import write_table, write_table_parts
@@ -39,6 +39,7 @@ __all__ = [
     "read_graph_or_table",
     "read_table",
     "read_table_parts",
+    "scan_large_table",
     "select_columns",
     "take_features",
     "take_target",

@@ -19,6 +19,8 @@ from walkconv.io.tables import check_table_file, naming, no_rows, read_table
 
 PART_BYTES = 2**24
 """Bytes of a part: of text, or of its values as float64."""
+LARGE_BYTES = 2**31
+"""A Parquet file with more numbers than this, as float64, is not read whole for a fit."""
 NEWLINE, QUOTE = b"\n", b'"'
 
 
@@ -59,6 +61,39 @@ def read_table_parts(
     if ending == ".npz":
         return _slices(read_table(path), n_bytes)
     return _text_parts(path, SEPARATORS.get(ending, ","), numbers, n_bytes)
+
+
+def scan_large_table(path: str | os.PathLike[str]) -> pl.LazyFrame | None:
+    """Return the table in a Parquet file that is too large to be read whole, else None.
+
+    Parameters
+    ----------
+    path : path
+        As in `read_table`. `GraphCNNClassifier.fit` takes what is returned, and reads it in blocks.
+
+    Returns
+    -------
+    polars LazyFrame or None
+        None if all cells need less than 2 GiB as float64, or the file has another format.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import polars as pl
+    >>> from walkconv.io import scan_large_table
+    >>> path = tempfile.mkdtemp() + "/table.parquet"
+    >>> pl.DataFrame({"x": [1, 2]}).write_parquet(path)
+    >>> print(scan_large_table(path))
+    None
+    """
+    path = check_table_file(path)
+    if ending_of(path) not in PARQUET:
+        return None
+    with naming(path):
+        frame = pl.scan_parquet(path)
+        n_rows = frame.select(pl.len()).collect().item()
+        n_bytes = 8 * n_rows * len(frame.collect_schema())
+    return frame if n_bytes > LARGE_BYTES else None
 
 
 def _parquet_parts(path: str, n_bytes: int) -> Iterator[pl.DataFrame]:

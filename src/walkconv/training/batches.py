@@ -15,6 +15,10 @@ class Batches(Protocol):
 
     def __len__(self) -> int: ...
 
+    def shuffled(self) -> np.ndarray:
+        """Return the numbers (n_samples,) of all samples in an order drawn by torch."""
+        ...
+
     def batch(self, rows: np.ndarray | slice) -> tuple[Any, ...]:
         """Return some samples as the arguments of the network."""
         ...

@@ -239,7 +239,7 @@ class Training:
 
     def _pass_over_rows(self, after_batch: Callable[[], Any]) -> float:
         self.network.train()
-        order = torch.randperm(len(self.table)).numpy()
+        order = self.table.shuffled()
         total, n_rows = torch.zeros((), dtype=torch.float64), 0
         started, before = time.perf_counter(), self._spent
         for number, part in enumerate(self.batches):
