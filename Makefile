@@ -125,6 +125,13 @@ bench-layouts: install ## time layouts and oriented slots as the graph grows
 bench-pooling: install ## time coarsening and the pooled step on 100,000 columns
 	$(BIN)/python benchmarks/bench_pooling.py
 
+.PHONY: bench-latency bench-out-of-core
+bench-latency: install ## time predictions for one row and for many, beside onnxruntime and LightGBM
+	$(BIN)/python benchmarks/bench_latency.py
+
+bench-out-of-core: install ## train on a table larger than the memory it may take (GB=20 of disk)
+	$(BIN)/python benchmarks/bench_out_of_core.py $(GB)
+
 bench-scale: install ## time large graphs and wide tables beside scipy and numpy, as graphs grow, and training in two processes
 	$(BIN)/python benchmarks/bench_scale.py
 
