@@ -11,6 +11,7 @@ from sklearn.utils import _safe_indexing
 from walkconv.comparison.contestants import fit_simple, simple_models, twins_of, uses_graph
 from walkconv.comparison.verdict import MODEL
 from walkconv.estimators.base import GraphCNN
+from walkconv.estimators.lazy_rows import LazyRows
 from walkconv.estimators.table_samples import TableSamples
 
 
@@ -105,5 +106,7 @@ def _error(predicted: np.ndarray, y: np.ndarray, split: Split, *, is_classificat
 
 def _as_numbers(samples: TableSamples) -> np.ndarray:
     """Return rows (n_samples, n_numbers), the channels of a column beside each other."""
+    if isinstance(samples.X, LazyRows):
+        raise TypeError("compare needs a table in memory. Pass some rows that fit into memory.")
     values = samples.X if isinstance(samples.X, np.ndarray) else samples.X.toarray()
     return values.reshape(len(values), -1)
