@@ -27,6 +27,7 @@ def measure(table: Table, columns: Columns) -> dict:
         "name": table.name,
         "half": table.half,
         "kind": table.kind,
+        "also": table.also,
         "n_rows": len(columns.X),
         "n_columns": columns.X.shape[1],
         "found": layout.kind,
@@ -37,7 +38,9 @@ def measure(table: Table, columns: Columns) -> dict:
     }
     if columns.sites is None:
         return record
-    record |= _scores(layout.positions[layout.node], columns.sites, table.kind, layout.period)
+    is_other = table.also is not None and layout.kind == table.also
+    kind = table.also if is_other else table.kind
+    record |= _scores(layout.positions[layout.node], columns.sites, kind, layout.period)
     if columns.channel is not None:
         site = np.unique(columns.sites, axis=0, return_inverse=True)[1]
         share, is_grouped = groups_right(layout.node, site)

@@ -69,3 +69,22 @@ def groups(n_columns: int, n_groups: int, *, seed: int) -> np.ndarray:
 def pure_noise(n_columns: int, *, seed: int) -> np.ndarray:
     """Return a table (2000, n_columns) of independent columns."""
     return np.random.default_rng(seed).normal(size=(N_ROWS, n_columns)).astype(np.float32)
+
+
+def tree(n_levels: int, *, seed: int) -> np.ndarray:
+    """Return a table (2000, 4**n_levels) whose columns are the leaves of a tree of factors."""
+    rng = np.random.default_rng(seed)
+    leaf = np.arange(4**n_levels)
+    columns = rng.normal(size=(N_ROWS, len(leaf)))
+    for level in range(1, n_levels + 1):
+        factor = rng.normal(size=(N_ROWS, 4 ** (n_levels - level)))
+        columns += 0.8 * factor[:, leaf // 4**level]
+    return columns.astype(np.float32)
+
+
+def modules(n_columns: int, n_modules: int, *, seed: int) -> np.ndarray:
+    """Return a table (2000, n_columns) of overlapping modules, each of 8 % of the columns."""
+    rng = np.random.default_rng(seed)
+    loading = rng.normal(size=(n_modules, n_columns)) * (rng.random((n_modules, n_columns)) < 0.08)
+    mixed = rng.normal(size=(N_ROWS, n_modules)) @ loading
+    return (mixed + 0.5 * rng.normal(size=mixed.shape)).astype(np.float32)

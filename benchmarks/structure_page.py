@@ -55,7 +55,7 @@ def page(records: list[dict]) -> str:
 def line(record: dict) -> str:
     """Return a record as a line to print."""
     slots, error = _number(record.get("slots_right"), 2), _number(record.get("procrustes"), 3)
-    mark = " " if record["found"] == record["kind"] else "x"
+    mark = " " if _is_right(record) else "x"
     return (
         f"{record['name']:26}{mark} {record['kind']:>6} -> {record['found']:6}  slots {slots:>4}  "
         f"procrustes {error:>5}  stress {record['stress']:.4f}  {record['seconds']:7.1f} s"
@@ -63,8 +63,12 @@ def line(record: dict) -> str:
     )
 
 
+def _is_right(record: dict) -> bool:
+    return record["found"] in (record["kind"], record.get("also"))
+
+
 def _count(rows: list[dict]) -> str:
-    n_right = sum(row["found"] == row["kind"] for row in rows)
+    n_right = sum(map(_is_right, rows))
     none = [row for row in rows if row["kind"] == "none"]
     n_false = sum(row["found"] != "none" for row in none)
     return (
@@ -81,7 +85,7 @@ def _found(rows: list[dict]) -> str:
             f"{row['n_rows']:,}",
             f"{row['n_columns']:,}",
             row["kind"],
-            row["found"] if row["found"] == row["kind"] else f"**{row['found']}**",
+            row["found"] if _is_right(row) else f"**{row['found']}**",
             _number(row.get("slots_right"), 2),
             _number(row.get("procrustes"), 3),
             f"{row['stress']:.4f}",

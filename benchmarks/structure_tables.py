@@ -18,6 +18,7 @@ from typing import Literal
 
 import numpy as np
 import structure_fields as fields
+import structure_images as images
 from scipy.io import loadmat
 from sklearn import datasets as sklearn_datasets
 from structure_files import npm_package, wheel, wide
@@ -54,12 +55,13 @@ class Columns:
 
 @dataclass(frozen=True)
 class Table:
-    """A line of the suite."""
+    """A line of the suite; the kind `also` counts as right too."""
 
     name: str
     half: Literal["tuning", "judging"]
     kind: Kind
     load: Callable[[], Columns]
+    also: Kind | None = None
 
     def read(self) -> Columns:
         """Return the table without constant columns, and with the columns shuffled."""
@@ -119,6 +121,25 @@ def faces(name: str, height: int, width: int) -> Columns:
     content = loadmat(wide(name))
     sites = fields.grid(width, height)[:, ::-1]
     return Columns(content["X"].astype(np.float32), content["Y"].ravel(), sites=sites)
+
+
+def pictures(images_of: np.ndarray) -> Columns:
+    """Return grey or coloured pictures (n_rows, height, width) or (..., 3) as a table."""
+    n_rows, height, width = images_of.shape[:3]
+    sites = fields.grid(height, width)
+    if images_of.ndim == 3:
+        return Columns(images_of.reshape(n_rows, -1), sites=sites)
+    n_channels = images_of.shape[3]
+    channel = np.tile(np.arange(n_channels), len(sites))
+    sites = np.repeat(sites, n_channels, axis=0)
+    return Columns(images_of.reshape(n_rows, -1), sites=sites, channel=channel)
+
+
+def some(table: Columns, n_rows: int) -> Columns:
+    """Return a random part of the rows."""
+    rows = np.random.default_rng(n_rows).permutation(len(table.X))[:n_rows]
+    y = None if table.y is None else table.y[rows]
+    return Columns(table.X[rows], y, sites=table.sites, channel=table.channel)
 
 
 def genes(name: str) -> Columns:
@@ -241,12 +262,123 @@ def _synthetic(half: Literal["tuning", "judging"], first: int) -> list[Table]:
             ),
             table("groups", "none", lambda n=n_none, s=seed: Columns(fields.groups(n, 12, seed=s))),
             table("noise", "none", lambda n=n_none, s=seed: Columns(fields.pure_noise(n, seed=s))),
+            table("tree", "none", lambda s=seed: Columns(fields.tree(4, seed=s))),
+            table("modules", "none", lambda s=seed: Columns(fields.modules(500, 25, seed=s))),
         ]
     return tables
 
 
+MORE_SERIES: dict[str, tuple[Literal["tuning", "judging"], tuple[Kind, ...]]] = {
+    "Beef": ("tuning", ("line",)),
+    "BirdChicken": ("tuning", ("ring",)),
+    "Chinatown": ("tuning", ("ring",)),
+    "CinCECGTorso": ("tuning", ("ring",)),
+    "Coffee": ("tuning", ("line",)),
+    "CricketX": (
+        "tuning",
+        (
+            "line",
+            "ring",
+        ),
+    ),
+    "DiatomSizeReduction": (
+        "tuning",
+        (
+            "line",
+            "ring",
+        ),
+    ),
+    "DistalPhalanxTW": ("tuning", ("line",)),
+    "DodgerLoopDay": ("tuning", ("ring",)),
+    "ECGFiveDays": ("tuning", ("line",)),
+    "EOGVerticalSignal": ("tuning", ("line",)),
+    "EthanolLevel": (
+        "tuning",
+        (
+            "line",
+            "ring",
+        ),
+    ),
+    "FaceFour": (
+        "tuning",
+        (
+            "line",
+            "ring",
+        ),
+    ),
+    "FiftyWords": (
+        "tuning",
+        (
+            "line",
+            "ring",
+        ),
+    ),
+    "FordA": ("tuning", ("line",)),
+    "FreezerSmallTrain": ("tuning", ("line",)),
+    "GestureMidAirD1": ("tuning", ("line",)),
+    "BeetleFly": ("judging", ("ring",)),
+    "Car": (
+        "judging",
+        (
+            "line",
+            "ring",
+        ),
+    ),
+    "ChlorineConcentration": ("judging", ("ring",)),
+    "Computers": ("judging", ("line",)),
+    "CricketY": (
+        "judging",
+        (
+            "line",
+            "ring",
+        ),
+    ),
+    "DistalPhalanxOutlineAgeGroup": ("judging", ("line",)),
+    "DodgerLoopGame": ("judging", ("ring",)),
+    "Earthquakes": ("judging", ("none",)),
+    "ElectricDevices": ("judging", ("none",)),
+    "EOGHorizontalSignal": ("judging", ("line",)),
+    "FaceAll": ("judging", ("line",)),
+    "FordB": ("judging", ("line",)),
+    "FreezerRegularTrain": ("judging", ("line",)),
+    "Fungi": ("judging", ("line",)),
+    "GestureMidAirD2": ("judging", ("line",)),
+    "GesturePebbleZ1": ("judging", ("line",)),
+    "AllGestureWiimoteX": ("judging", ("line",)),
+    "BME": ("judging", ("line",)),
+}
+"""More sets of the UCR archive, each with the kinds that count as right.
+
+A rule told the kinds: a ring if the first and the last column correlate like the 5 % least related
+neighbours, a line if less than columns eight steps apart, or below 0.3, and both in between. No
+structure if the median correlation of neighbours is below 0.3.
+"""
+
+
 TABLES = [
     Table("MNIST", "tuning", "plane", mnist),
+    Table("MNIST, 10,000 rows", "tuning", "plane", lambda: some(mnist(), 10_000)),
+    Table("MNIST, 2,000 rows", "tuning", "plane", lambda: some(mnist(), 2000)),
+    Table("MNIST, 16 x 16", "tuning", "plane", lambda: pictures(images.small_digits())),
+    Table(
+        "mirrored digits",
+        "tuning",
+        "plane",
+        lambda: pictures(images.mirrored_digits(10_000, 0.6, 0.25, 1.5)),
+    ),
+    Table(
+        "mirrored digits, weak texture",
+        "tuning",
+        "plane",
+        lambda: pictures(images.mirrored_digits(10_000, 0.8, 0.08, 1.0)),
+    ),
+    Table(
+        "grey patches",
+        "tuning",
+        "plane",
+        lambda: pictures(images.patches(images.TEXTURED, 16, 5000, 0).mean(axis=3)),
+    ),
+    Table("a hundred faces", "tuning", "plane", lambda: pictures(images.faces())),
     Table("digits", "tuning", "plane", digits),
     Table("GunPoint", "tuning", "line", lambda: aeon("GunPoint")),
     Table("ItalyPowerDemand", "tuning", "ring", lambda: aeon("ItalyPowerDemand")),
@@ -265,6 +397,14 @@ TABLES = [
     Table("Fashion-MNIST, 2,000 rows", "judging", "plane", lambda: fashion(2000)),
     Table("CIFAR-10 grey", "judging", "plane", cifar10_grey),
     Table("CIFAR-10 colour", "judging", "plane", cifar10_colour),
+    Table("letters", "judging", "plane", lambda: pictures(images.letters())),
+    Table(
+        "colour patches",
+        "judging",
+        "plane",
+        lambda: pictures(images.patches(images.COLOURED, 12, 5000, 1)),
+    ),
+    Table("Fashion-MNIST, 10,000 rows", "judging", "plane", lambda: fashion(10_000)),
     Table("COIL20", "judging", "plane", lambda: faces("COIL20", 32, 32)),
     Table("Yale", "judging", "plane", lambda: faces("Yale", 32, 32)),
     Table("warpPIE10P", "judging", "plane", lambda: faces("warpPIE10P", 55, 44)),
@@ -285,5 +425,9 @@ TABLES = [
     Table("PCMAC", "judging", "none", lambda: genes("PCMAC")),
     Table("diabetes", "judging", "none", lambda: small("diabetes")),
     *_synthetic("judging", 1),
+    *(
+        Table(name, half, kinds[0], lambda n=name: ucr(n), also=kinds[-1])
+        for name, (half, kinds) in MORE_SERIES.items()
+    ),
 ]
 """The suite, in the order of the page."""

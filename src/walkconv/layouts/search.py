@@ -40,6 +40,8 @@ FLAT = 0.93
 """For a plane that fits less well all starts are polished: it may be folded."""
 N_WIDE = 8
 """Layouts that then review their edges."""
+MOST_WIDE = 1536
+"""Nodes up to which all this is done; with more it would take minutes."""
 N_UNFOLDED = 3
 """Relations from which it is unfolded."""
 N_REVIEWS = 4
@@ -192,7 +194,7 @@ def best_candidate(
     first = _finalists(rough)
     found = _reviewed_layouts([_candidate(each.trial, n_dims) for each in first], n_dims, score, 2)
     best = max(fitting_rings(found) or found, key=score)
-    if n_dims == 2 and best.fit < FLAT:
+    if n_dims == 2 and best.fit < FLAT and len(best.positions) <= MOST_WIDE:
         others = [each.trial for each in rough if each not in first]
         more = [_candidate(trial, n_dims) for trial in [*others, *_unfolded(starts)]]
         best = max(best, *_reviewed_layouts(more, n_dims, score, N_WIDE), key=score)
