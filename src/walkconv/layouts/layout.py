@@ -26,8 +26,8 @@ class Layout:
     stress : float
         Mean squared relative error of the distances: near 0 where they agree with the relations.
     kept : float
-        Share of the strongest relations, two for each axis, that lead to nearest nodes, counted
-        from chance: 1 at best, about 0 for positions at random.
+        Share of the strong relations that lead to near nodes, a mean over several scales and
+        counted from chance: 1 at best, about 0 for positions at random.
     reason : str
         Why this kind, in one sentence.
     node : ndarray of shape (n_columns,), int64
