@@ -33,7 +33,7 @@ SAMPLE = {2: 8192, 3: 2048}
 """Rows that scipy is timed on, by steps."""
 TURNS = 3
 SECONDS = 3.0
-"""Selections are timed for at least so many turns, and so long."""
+"""Fewest turns in which selections are timed, and the fewest seconds."""
 MEAN_DEGREE, GROWTH_STEPS = 10, 2
 SIZES = (100_000, 1_000_000, 10_000_000)
 

@@ -12,7 +12,7 @@ OURS, USUAL, BARE = "walkconv", "gather + tensordot", "bare GEMMs"
 
 
 def write_page() -> None:
-    """Write the page anew from the results."""
+    """Write the page from the results."""
     PAGE.write_text(page(json.loads(RESULTS.read_text())))
 
 

@@ -25,7 +25,7 @@ def bare_products(
     """Return the matrix products that the usual way cannot do without, on data already gathered.
 
     The first is the forward product. The second does all three of a training step: forward,
-    gradient of the gathered input, gradient of the weight; gathering and scattering left out.
+    gradient of the gathered input, gradient of the weight; without gathering and scattering.
     What a layer returns is new memory, as it is for every contestant; the gradient of the gathered
     input, which it does not, is written to memory that stays.
     """

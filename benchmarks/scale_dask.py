@@ -29,7 +29,7 @@ def measure_dask(names: list[str], warm_up: Callable[[], None]) -> list[dict]:
     warm_up()
     rows = []
     with (
-        patch.dict(os.environ),  # where dask leaves that whoever starts next has one thread
+        patch.dict(os.environ),  # dask sets one thread there for later processes
         LocalCluster(n_workers=N_WORKERS, threads_per_worker=1, dashboard_address=":0") as cluster,
         Client(cluster, direct_to_workers=True) as client,
     ):

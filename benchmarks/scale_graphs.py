@@ -28,7 +28,7 @@ def real_graphs(names: Iterable[str]) -> Iterator[tuple[str, sp.csr_array]]:
 def real_graph(name: str) -> sp.csr_array | None:
     """Return a graph without loops, an edge of weight 1 where either end names the other.
 
-    The files are looked for in the folder `graphs` of ``$WALKCONV_DATA``; None where there is none.
+    The files are in the folder `graphs` of ``$WALKCONV_DATA``. Returns None if they are missing.
     """
     path = Path(os.environ.get("WALKCONV_DATA", ".")) / "graphs" / FILES[name]
     if not path.is_file():
@@ -46,7 +46,7 @@ def real_graph(name: str) -> sp.csr_array | None:
 
 
 def random_graph(n_nodes: int, mean_degree: int) -> sp.csr_array:
-    """Return a graph whose edges join nodes by chance, of weight 1."""
+    """Return a graph of random edges of weight 1."""
     rng = np.random.default_rng(0)
     n_edges = n_nodes * mean_degree // 2
     ends = rng.integers(0, n_nodes, size=(2, n_edges), dtype=np.int32)

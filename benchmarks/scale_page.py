@@ -14,7 +14,7 @@ PAGE = RESULTS.with_suffix(".md")
 
 
 def write_page() -> None:
-    """Write the page anew from the results."""
+    """Write the page from the results."""
     PAGE.write_text(page(json.loads(RESULTS.read_text())))
 
 

@@ -18,7 +18,7 @@ import walkconv as wc
 N_EDGES, N_ROWS, TILE = 10, 2_000, 1024
 BARE, NUMPY = "bare products", "numpy"
 TABLES = ((50_000, BARE), (20_000, BARE), (10_000, BARE), (10_000, NUMPY))
-"""Columns, and who is timed beside walkconv."""
+"""Numbers of columns, and the rivals timed beside walkconv."""
 TURNS = 3
 
 

@@ -15,8 +15,8 @@ SLOW = 0.2
 def interleaved(contestants: dict[Any, Callable[[], object]], rounds: int) -> dict[Any, float]:
     """Return the median seconds of each contestant; in every round each has three calls.
 
-    Their order is drawn anew for every round: whoever always came after the same other one would
-    always find the cache as that one leaves it.
+    Every round draws a new order. In a fixed order a contestant would always find the cache as the
+    same other contestant leaves it.
     """
     seconds: dict[Any, list[float]] = {name: [] for name in contestants}
     is_slow = {name: _time(run) + _time(run) > 2 * SLOW for name, run in contestants.items()}

@@ -16,11 +16,11 @@ Method = Callable[[Data, dict[str, Any], Run], Fitted]
 
 
 def choose(fit: Method, data: Data, settings: dict[str, Any], seed: int) -> dict[str, Any]:
-    """Return those settings under `among` that cross-validation prefers: {} where there are none.
+    """Return the settings under `among` that cross-validation prefers; {} without `among`.
 
-    `among` is a grid as scikit-learn takes it, lists of values by name, or a list of such. Scored
-    are training rows that were held back, an ensemble by one of its members. The first of equals
-    wins.
+    `among` is a grid as scikit-learn takes it: lists of values by name, or a list of such grids.
+    Scores are those of held-back training rows; of an ensemble one member is scored. The first of
+    equal scores wins.
     """
     if "among" not in settings:
         return {}

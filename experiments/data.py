@@ -27,11 +27,11 @@ class Data:
     y_train, y_test : ndarray of shape (n_samples,) or (n_samples, n_nodes)
     task : "classification" or "regression"
     shape : tuple of int
-        Sides of the grid that the columns lie on; () where there is none, or it is forgotten.
+        Sides of the grid that the columns lie on; () without a grid, or if it is forgotten.
     cells : ndarray of shape (n_nodes,) or None
         The cell of that grid, in raster order, that each column is.
     graph : csr_array of shape (n_nodes, n_nodes) or None
-        How the columns are related, where that is known.
+        The relations of the columns, if they are known.
     period : int
         Rows of a day, where rows are moments one after the other; 0 where their order means
         nothing.

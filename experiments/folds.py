@@ -43,7 +43,7 @@ def _small_collection() -> tuple[np.ndarray, np.ndarray]:
 
 
 def _with_degrees(sample: GraphSample) -> GraphSample:
-    """Return the graph with log(1 + degree) beside what is known of each node."""
+    """Return the graph with log(1 + degree) as one more node feature."""
     degrees = np.log1p(np.diff(sample.graph.indptr))
     known = degrees if sample.x is None else np.column_stack([sample.x, degrees])
     return GraphSample(sample.graph, x=known, tags=sample.tags)

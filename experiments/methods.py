@@ -1,4 +1,4 @@
-"""Who computes a row: every method takes the data and its settings and returns what it learned."""
+"""The methods that compute a row: each takes data and settings and returns a fitted model."""
 
 import time
 from collections.abc import Callable
@@ -136,7 +136,7 @@ def fit_ols(data: Data, settings: dict[str, Any], run: Run) -> Fitted:
 def fit_ridge(data: Data, settings: dict[str, Any], run: Run) -> Fitted:
     """Fit ridge regression, its penalty by leave-one-out on the training rows.
 
-    Rows that are moments are like those before and after them, so there later ones are left out.
+    Rows that follow each other in time are alike, so there whole later periods are held out.
     """
     left_out = TimeSeriesSplit() if data.period else None
     model = RidgeCV(alphas=np.logspace(0, 5, 21), cv=left_out, **settings)

@@ -15,7 +15,7 @@ def record_path(row: Row, protocol: str, seed: int | str) -> Path:
 
 
 def read_record(row: Row, protocol: str, seed: int | str) -> dict[str, Any] | None:
-    """Return a record, None where there is none of the method and settings the row has now."""
+    """Return the record of the row's present method and settings; None if it is missing."""
     path = record_path(row, protocol, seed)
     record = json.loads(path.read_text()) if path.exists() else {}
     made_with = record.get("method"), record.get("settings")

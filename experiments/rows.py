@@ -24,11 +24,11 @@ class Row:
     table, key : str
         Folder and name of its file.
     name, method : str
-        As the tables print it, and who computes it: a name in `methods.METHODS`.
+        Its name in the tables, and its method: a name in `methods.METHODS`.
     paper : float, str or None
-        The paper's number, where it has one, or what it says of it.
+        The paper's number, or its words, if it has any.
     parameters : int or None
-        Weights that the network must have, where that is known beforehand.
+        The number of parameters that the network must have, if it is known beforehand.
     settings : dict of str to dict
         For each protocol that runs this row, what the method is told.
     seeds : dict of str to tuple of int

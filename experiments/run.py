@@ -40,8 +40,9 @@ TABLES = (
 )
 
 KEPT_MEMORY = {"MALLOC_MMAP_THRESHOLD_": str(2**30), "MALLOC_TRIM_THRESHOLD_": str(2**31 - 1)}
-"""With glibc, memory that a step frees stays for the next; else large arrays are given back to the
-system, and zeroed anew, in every step: a quarter of the time of a network of 13 million weights."""
+"""With glibc, memory that a step frees stays for the next step. By default large arrays return to
+the system and are zeroed again in every step: a quarter of the time of a network of 13 million
+parameters."""
 
 
 def main(arguments: list[str] | None = None) -> int:

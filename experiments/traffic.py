@@ -1,7 +1,7 @@
 """A week of speeds on the roads of Los Angeles: METR-LA.
 
 The file holds 2016 moments, five minutes apart, at 207 sensors. Values that the sensors missed
-were filled in by its makers, so none is left out here.
+were filled in by its makers, so all are used here.
 """
 
 import os

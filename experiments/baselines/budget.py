@@ -47,7 +47,7 @@ def count_weights(
 
 
 def architecture_at_budget(convolution: Any, architecture: str, budget: int, **sizes: Any) -> str:
-    """Return the architecture with so many filters that its weights are nearest to `budget`.
+    """Return the architecture whose filters bring the number of parameters nearest to `budget`.
 
     All C layers grow or shrink in proportion; `sizes` are those of `count_weights`.
 

@@ -45,7 +45,7 @@ _FINISHED = object()
 
 def check_client(client: Any) -> Any:
     """Return a dask client that is ready to take work."""
-    distributed = sys.modules.get("distributed")  # imported by whoever has a client
+    distributed = sys.modules.get("distributed")  # imported by any program that has a client
     if distributed is None or not isinstance(client, distributed.Client):
         raise TypeError(f"client must be a dask.distributed.Client; got {describe(client)}.")
     if client.asynchronous:
@@ -88,6 +88,7 @@ class Spread:
 
         Work and item are sent with each task.
         """
+        # Finished items keep their entry until the end of a round: tasks refer to them by number.
         left, n_losses = list(items), 0
         while left:
             try:
@@ -104,6 +105,7 @@ class Spread:
                     ) from None
                 time.sleep(PAUSE)
             except NotHereError:
+                # A worker cannot read the file: from now on the data travels to all of them.
                 self._may_map, self._parcel, self._sent = False, None, None
             left = [item for item in left if item is not _FINISHED]
 
@@ -174,7 +176,7 @@ def _are_here(client: Any) -> bool:
 
 
 def _answer(work: Callable[[Any, Any], Any], parcel: Any, item: Any) -> Any:
-    """Do the work on a worker. If the data came as a file, answer with a file beside it."""
+    """Do the work on a worker. If the data is in a file, answer with a file beside it."""
     result = work(unpack(parcel), item)
     return pack(result, parcel.path.parent) if isinstance(parcel, Mapped) else result
 
@@ -219,7 +221,7 @@ class Mapped:
 def pack(thing: Any, folder: Path) -> Any:
     """Return what to send for an object: the object if it is small, otherwise a `Mapped`.
 
-    The file is new, and stays. If there is no room for it, the object itself is returned.
+    The file is new and is not removed. If there is no room for it, the object itself is returned.
 
     Examples
     --------

@@ -65,7 +65,7 @@ def check_writable(path: str | os.PathLike[str]) -> None:
                 "another name."
             )
     folder = target.parent
-    # Not created here: a mistyped path would put the file where nobody looks for it.
+    # Not created here: a mistyped path would put the file where the user does not look for it.
     if not folder.exists():
         raise FileNotFoundError(
             f"{path} must be in a folder that exists; {folder} does not. Create it first."
@@ -156,7 +156,7 @@ def _open_locked(path: Path) -> int | None:
             return None
         if _is_same_file(number, path):
             return number
-        os.close(number)  # whoever held it has just removed it
+        os.close(number)  # the process that held it has just removed it
 
 
 def _lock(number: int) -> bool | None:

@@ -179,7 +179,7 @@ def test_a_checkpoint_is_continued_and_known(run, tmp_path):
         assert run(*arguments, "-p", 2) == (0, EXPECTED, SAID)
     code, _, err = run(*arguments, "-p", 3)
     assert code == 1
-    assert "The checkpoint rows is of another selection: n_neighbors was 2 and is 3" in err
+    assert "The checkpoint rows belongs to another selection: n_neighbors was 2 and is 3" in err
 
 
 def test_edges_from_stdin_to_a_file(run, tmp_path):

@@ -73,7 +73,7 @@ def test_the_file_of_another_selection_is_refused(tmp_path, change, message):
     path = tmp_path / "rows"
     select_neighbors(grid_graph((12, 11)), checkpoint=path, **SETTINGS)
     settings = {"graph": grid_graph((12, 11)), **SETTINGS, **change}
-    with pytest.raises(ValueError, match=f"rows is of another selection: {message}"):
+    with pytest.raises(ValueError, match=f"rows belongs to another selection: {message}"):
         select_neighbors(settings.pop("graph"), checkpoint=path, **settings)
 
 

@@ -13,7 +13,7 @@ from walkconv.coarsening.coarsen import Coarsening
 from walkconv.graphs import grid_graph
 
 CONNECTIVITY = {1: (2,), 2: (4, 8), 3: (6, 18, 26)}
-"""Of 1, 2 and 3 axes: cells whose places differ on one axis, on at most two, on at most three."""
+"""For 1, 2 and 3 axes: cells whose indices differ on one axis, on at most two, on at most three."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def find_grid(graph: sp.csr_array, n_axes: int | None = None) -> Grid | None:
 def coarsen_grid(grid: Grid, sides: Sequence[int]) -> tuple[Coarsening, Grid]:
     """Return the blocks of a grid as groups, with the grid of the same kind that they make.
 
-    Blocks at the far end of an axis are smaller where its length is no multiple of the side.
+    Blocks at the far end of an axis are smaller where its length is not a multiple of the side.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def coarsen_grid(grid: Grid, sides: Sequence[int]) -> tuple[Coarsening, Grid]:
 
 
 def _shapes(n_cells: int, n_axes: int) -> Iterator[tuple[int, ...]]:
-    """Yield every shape of so many cells, no side of several shorter than 2."""
+    """Yield every shape of this number of cells; with several sides, none is shorter than 2."""
     if n_axes == 1:
         yield (n_cells,)
         return
@@ -98,7 +98,7 @@ def _shapes(n_cells: int, n_axes: int) -> Iterator[tuple[int, ...]]:
 
 
 def _n_edges(shape: tuple[int, ...], n_changed: int) -> int:
-    """Return the edges, both ways, between cells whose places differ by 1 on few axes."""
+    """Return the edges, both ways, between cells whose indices differ by 1 on few axes."""
     gaps = [((0, length), (1, 2 * (length - 1))) for length in shape]
     return sum(
         prod(count for _, count in ways)

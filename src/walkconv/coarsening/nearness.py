@@ -1,4 +1,4 @@
-"""Places become a graph: who stands close to whom."""
+"""Positions become a graph of the nodes that lie close to each other."""
 
 import numpy as np
 import scipy.sparse as sp

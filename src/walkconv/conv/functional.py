@@ -34,7 +34,8 @@ def graph_conv(
     index : integer tensor or array of shape (n_nodes, p) or (..., n_nodes, p)
         Neighbours by rank, one table for all samples or one per sample; -1 is an empty slot and
         contributes nothing. Usually ``n_nodes == n_in``. A tensor that shares its memory with
-        numpy must not be changed through numpy: what was learned of the table is kept with it.
+        numpy must not be changed through numpy: torch does not notice, and values computed from
+        the table are reused.
     weight : Tensor of shape (p, c_in, c_out)
     bias : Tensor of shape (c_out,), optional
     scale : tensor or array of the shape of `index`, optional
@@ -57,6 +58,8 @@ def graph_conv(
             [100.]])
     """
     _check_tensors(x, weight, bias)
+    # Autocast has no rule for the operator, so x takes the type of weight. The inner call runs with
+    # autocast off: otherwise it would come here again.
     if not x.is_meta and torch.is_autocast_enabled(x.device.type):
         with torch.autocast(x.device.type, enabled=False):
             return graph_conv(x.to(weight.dtype), index, weight, bias, scale)

@@ -1,4 +1,4 @@
-"""What was learned of a tensor, kept for as long as it lives unchanged."""
+"""Values computed from a tensor, kept as long as it lives and is not changed."""
 
 import weakref
 from collections.abc import Callable
@@ -45,13 +45,13 @@ class Learned(Generic[Value]):
         # Tensors compare element by element, so a weak dictionary cannot hold them.
         if kept is None or kept[0]() is not tensor or kept[1] != state:
             reference = weakref.ref(tensor, lambda _: self._kept.pop(place, None))
-            # The others are kept alive, so that no new tensor has the identity of one of them.
+            # `others` are kept alive, so that no new tensor has the identity of one of them.
             kept = self._kept[place] = reference, state, learn(), others
         return kept[2]
 
 
 def _state_of(thing: Tensor | int) -> tuple[int, int] | int | None:
-    """Return what a change would change, or None if torch does not say how often there was one."""
+    """Return the identity and the version of a tensor; None if torch does not count changes."""
     if not isinstance(thing, Tensor):
         return thing
     version = None if thing.is_inference() else getattr(thing, "_version", None)

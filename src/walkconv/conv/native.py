@@ -14,17 +14,18 @@ from walkconv import _native
 from walkconv.conv.learned import Learned
 
 INSTRUCTION_SETS = ("portable", "avx2", "avx512")
-"""The place in this tuple is the kernel's number for an instruction set."""
+"""The position in this tuple is the kernel's number for an instruction set."""
 
 DTYPES = {torch.float32: 0, torch.float64: 1}
 
 DIRECT_SAMPLES = 16
-"""With fewer samples the gradient of x is always split by nodes, through a reverse list."""
+"""With fewer samples the gradient of x is split by nodes, through a reverse list: samples alone
+would be too few parts for the threads."""
 DIRECT_BYTES = 2**18
 """A sample larger than this does not stay in the cache while one thread adds to it."""
 
 MOST_TURNS = 256
-"""A group of more members is not pooled by the kernel, which notes a member in one byte."""
+"""Most nodes of a group that the kernel pools: it stores the position of the largest in a byte."""
 
 _pointer = ctypes.c_void_p
 
@@ -40,10 +41,10 @@ def library() -> ctypes.CDLL | None:
 
 @cache
 def openmp() -> tuple[int | None, ...] | None:
-    """Return the addresses of what the kernel needs of the OpenMP runtime that torch is bound to.
+    """Return the addresses of two functions of the OpenMP runtime that torch uses, or None.
 
     Two thread pools would fight for the cores. torch looks its symbols up in the global scope
-    first, then among its own dependencies; so does this. None: the kernel makes its own threads.
+    first, then among its own dependencies; so does this. With None the kernel makes threads.
     """
     libraries = sorted((Path(torch.__file__).parent / "lib").glob("libtorch_cpu.*"))
     for name in (None, *map(str, libraries)):
@@ -88,6 +89,7 @@ class NativeEngine:
     ) -> Tensor:
         """Return the convolution (M, N, c_out); arguments as in `define_graph_conv`."""
         out = x.new_empty(x.shape[0], index.shape[-2], weight.shape[2])
+        # The list keeps copies alive until the call returns: the kernel gets only addresses.
         arrays = [_contiguous(t) for t in (x, index, weight, bias, scale)]
         status = self.kernel.walkconv_forward(
             *self._settings(x, index, weight), *map(_address, arrays), out.data_ptr()
@@ -140,7 +142,8 @@ class NativeEngine:
 
     def _pool(self, nodes: Tensor, start: Tensor, member: Tensor, *arrays: Tensor | None) -> None:
         """Pool `nodes` (..., n_nodes, c), or give their gradient back."""
-        held = [_contiguous(each) for each in (start, member, *arrays)]  # what is new stays itself
+        # Outputs are new and dense, so they are not copied here, and the kernel writes into them.
+        held = [_contiguous(each) for each in (start, member, *arrays)]
         status = self.kernel.walkconv_pool(
             DTYPES[nodes.dtype],
             self.instruction_set,
@@ -162,7 +165,7 @@ class NativeEngine:
         )
 
     def _reverse_list(self, index: Tensor, n_in: int) -> tuple[Tensor, Tensor]:
-        """Return who uses each node, at which rank; kept for as long as the table lives."""
+        """Return which nodes use each node, at which rank; kept as long as the table lives."""
         return _REVERSE_LISTS.of(index, lambda: self._build_reverse_list(index, n_in), n_in)
 
     def _build_reverse_list(self, index: Tensor, n_in: int) -> tuple[Tensor, Tensor]:
@@ -185,7 +188,7 @@ _REVERSE_LISTS: Learned[tuple[Tensor, Tensor]] = Learned()
 
 
 def _needs_reverse_list(x: Tensor, index: Tensor) -> bool:
-    """Tell by the shapes alone, since the last bits of the gradient depend on it."""
+    """Decide by the shapes alone: the last bits of the gradient depend on the choice."""
     n_samples, n_in, c_in = x.shape
     is_large = n_in * c_in * x.element_size() > DIRECT_BYTES
     return n_samples < DIRECT_SAMPLES or (index.ndim == 2 and is_large)
@@ -195,6 +198,7 @@ def _contiguous(tensor: Tensor | None) -> Tensor | None:
     """Return the tensor as the kernel reads it: dense, each value at an address it may have."""
     if tensor is None:
         return None
+    # A view may begin at an address that is not a multiple of the size of its elements.
     dense = tensor.contiguous()
     return dense.clone() if dense.data_ptr() % dense.element_size() else dense
 

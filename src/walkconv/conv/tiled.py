@@ -93,7 +93,7 @@ def _masked(values: Tensor, table: Tensor, factor: Tensor | None) -> Tensor:
 
 
 def _scatter(grad_x: Tensor, table: Tensor, values: Tensor) -> None:
-    """Add values (samples, nodes, p, c_in) to the nodes (samples, n_in, c_in) they came from."""
+    """Add values (samples, nodes, p, c_in) to the nodes (samples, n_in, c_in) of a table."""
     n_samples, n_in, c_in = grad_x.shape
     first_node = torch.arange(0, n_samples * n_in, n_in, device=table.device)
     flat = (first_node[:, None] + table.clamp(min=0).reshape(-1)).view(-1)

@@ -2,10 +2,11 @@
 
 It is registered with `torch.library.Library` rather than as a `custom_op`, whose wrappers cost as
 much time as a small convolution. torch's dispatcher costs half as much, so plain calls go past it.
-A call needs the dispatcher when someone stands between it and the CPU: vmap and the other
-transforms, modes, compile, tracing, the profiler, subclasses, tensors elsewhere, of another layout
-or with a sign not yet applied; and when autograd is told to stay out. Only private names of torch
-tell. Where a name is missing, every call takes the dispatcher.
+A call needs the dispatcher when something stands between it and the CPU: vmap and the other
+transforms, modes, compile, tracing, the profiler, subclasses, tensors on other devices, of another
+layout or with a sign not yet applied. It also needs the dispatcher when autograd is switched off by
+its dispatch key. Only private names of torch tell. If a name is missing, every call takes the
+dispatcher.
 """
 
 from collections.abc import Callable
@@ -44,9 +45,11 @@ def convolve(
 ) -> Tensor:
     """Return ``out`` (M, N, c_out) for checked arguments and one axis of samples."""
     if is_plain(x, index, weight, bias, scale):
+        # Without a gradient the call does not pass through autograd, which costs time too.
         if torch.is_grad_enabled() and _needs_grad(x, weight, bias):
             return _Recorded.apply(x, index, weight, bias, scale)
         return _forward(x, index, weight, bias, scale)
+    # `torch.func` accepts only this form, which no other caller needs.
     if may_be_transformed():
         return _Transformed.apply(x, index, weight, bias, scale)
     return _dispatch_forward(x, index, weight, bias, scale)
@@ -97,6 +100,7 @@ def _backward(
     scale: Tensor | None,
     *wanted: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
+    # Gradients that are not wanted are empty here as in the engines.
     if _is_empty(x, index, weight):
         found = x.new_zeros(x.shape), x.new_zeros(weight.shape), grad.sum((0, 1))
         grads = [
@@ -104,6 +108,10 @@ def _backward(
         ]
         return grads[0], grads[1], grads[2]
     return engine_for(x).backward(grad.contiguous(), x.contiguous(), index, weight, scale, *wanted)
+
+
+# Users can call the operators directly, with anything. The kernel reads memory where shapes and
+# index lead it, so both are checked again here.
 
 
 def _raw_forward(
@@ -138,6 +146,7 @@ class _Recorded(torch.autograd.Function):
         x, index, weight, scale = ctx.saved_tensors
         wants_x, _, wants_weight, wants_bias, _ = ctx.needs_input_grad
         wanted = wants_x, wants_weight, wants_bias
+        # Asked again: hooks on saved tensors may return tensors of another kind than they got.
         if torch.is_grad_enabled():  # for derivatives of a higher order
             differentiate = _differentiate_recorded
         elif is_plain(grads[0], x, index, weight, scale):
@@ -201,6 +210,8 @@ def _(grad, x, index, weight, scale, *wanted):
 
 
 def _map_forward(info, in_dims, x, index, weight, bias, scale):
+    # If only x is mapped and its samples share a table, the mapped axis joins the samples: one call
+    # instead of one per element.
     if in_dims[0] is not None and in_dims[1:] == (None,) * 4 and index.ndim == 2:
         moved = x.movedim(in_dims[0], 0)  # (batch, M, n_in, c_in)
         out = _dispatch_forward(moved.flatten(0, 1), index, weight, bias, scale)
@@ -217,7 +228,7 @@ torch.library.register_vmap("walkconv::graph_conv_backward", _map_backward, lib=
 
 
 def is_plain(*tensors: Tensor | None) -> bool:
-    """Tell whether all are plain tensors on the CPU and nobody but autograd watches the call.
+    """Tell whether all are plain tensors on the CPU and only autograd watches the call.
 
     Examples
     --------
@@ -243,7 +254,7 @@ def _private_look() -> Callable[[tuple[Tensor | None, ...]], bool] | None:
             return reduce(or_, keys).raw_repr()
 
         # Each with autograd and, in inference mode, without.
-        nobody_else = {raw("BackendSelect", "ADInplaceOrView"), raw("BackendSelect")}
+        only_autograd = {raw("BackendSelect", "ADInplaceOrView"), raw("BackendSelect")}
         on_cpu = {
             raw("CPU", "AutocastCPU", "AutogradCPU", "ADInplaceOrView"),
             raw("CPU", "AutocastCPU"),
@@ -253,7 +264,7 @@ def _private_look() -> Callable[[tuple[Tensor | None, ...]], bool] | None:
         def look(tensors: tuple[Tensor | None, ...]) -> bool:
             return (
                 not profiler._is_profiler_enabled
-                and included().raw_repr() in nobody_else
+                and included().raw_repr() in only_autograd
                 and not (torch.is_grad_enabled() and is_excluded(autograd))
                 and not has_mode()
                 and all(
@@ -262,7 +273,7 @@ def _private_look() -> Callable[[tuple[Tensor | None, ...]], bool] | None:
                 )
             )
 
-        look((torch.empty(0),))
+        look((torch.empty(0),))  # a name that takes other arguments now fails here, not in a call
     except (ImportError, AttributeError, TypeError):
         return None
     return look
@@ -272,7 +283,7 @@ _look = _private_look()
 
 
 def may_be_transformed() -> bool:
-    """Tell whether `torch.func` may transform the call: yes, where only a private name knows."""
+    """Tell whether `torch.func` may transform the call; True if the private name is missing."""
     is_tracing = torch.jit.is_tracing()  # pyright: ignore[reportPrivateImportUsage]
     if torch.compiler.is_compiling() or is_tracing:
         return False

@@ -24,7 +24,7 @@ _LIBRARY.define(
 def largest_of_groups(x: Tensor, start: Tensor, member: Tensor, n_turns: int) -> Tensor:
     """Return the largest value of every group, channel by channel.
 
-    The gradient goes to the first of equal values, in the order of the members.
+    The gradient goes to the first of equal values, in the order of `member`.
 
     Parameters
     ----------
@@ -57,12 +57,12 @@ class _Recorded(torch.autograd.Function):
 
     @staticmethod
     def forward(x: Tensor, start: Tensor, member: Tensor, n_turns: int) -> tuple[Tensor, Tensor]:
-        """Return the largest values, and by turn who has them: both (..., n_groups, c)."""
+        """Return the largest values and the turns of their nodes, both (..., n_groups, c)."""
         return torch.ops.walkconv.largest(x, start, member, n_turns)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple, output: tuple[Tensor, Tensor]) -> None:
-        """Keep who won."""
+        """Keep the winners for the gradient."""
         ctx.mark_non_differentiable(output[1])
         ctx.save_for_backward(output[1], inputs[1], inputs[2])
 

@@ -18,6 +18,7 @@ from torch import Tensor
 
 from walkconv._checks import check_integer, check_number
 from walkconv._files import only_user
+from walkconv._identity import first_change
 from walkconv.persistence import ModelFileError, read_file, write_file
 from walkconv.training.loop import Training
 from walkconv.training.processes import ALONE, Processes
@@ -26,7 +27,7 @@ KIND = "checkpoint"
 
 
 class Checkpoint:
-    """A file that follows the training of some members.
+    """A file that follows the training of the ensemble members.
 
     Parameters
     ----------
@@ -91,7 +92,7 @@ class Checkpoint:
         seed: int,
         processes: Processes = ALONE,
     ) -> Iterator["Checkpoint"]:
-        """Yield a checkpoint that nobody else uses inside the block."""
+        """Yield a checkpoint that no other fit uses inside the block."""
         with ExitStack() as stack:
             processes.from_first(lambda: stack.enter_context(only_user(path)))
             yield cls(path, identity, seed, processes)
@@ -136,12 +137,9 @@ class Checkpoint:
     def _refuse_another_fit(self, theirs: Any) -> None:
         if not isinstance(theirs, dict):
             raise ModelFileError(f"{self.path.name} is not a whole checkpoint.")
-        for name in sorted({*theirs, *self.identity}):
-            was, now = theirs.get(name), self.identity.get(name)
-            if was != now:
-                is_digest = name.startswith("data: ")
-                change = "has changed" if is_digest else f"was {was!r} and is {now!r}"
-                raise self._another_fit(f"{name.removeprefix('data: ')} {change}")
+        change = first_change(theirs, self.identity)
+        if change is not None:
+            raise self._another_fit(change)
 
     def _another_fit(self, difference: str) -> ValueError:
         return ValueError(
@@ -151,7 +149,7 @@ class Checkpoint:
 
 
 def _tensors(training: Training) -> dict[str, Tensor]:
-    """Return what the next epoch needs, or the best weights where there is none."""
+    """Return what the next epoch needs, or the best weights if training is finished."""
     best = {f"best.{name}": tensor for name, tensor in training.best.items()}
     if training.is_finished:
         return best

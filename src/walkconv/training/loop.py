@@ -84,7 +84,7 @@ SCHEDULES: dict[str, Callable[[float], float]] = {"one_cycle": one_cycle, "const
 
 
 def _renew_turn() -> None:
-    """Let a forked process have a turn: whoever held it has stayed behind."""
+    """Let a forked process have a turn: the thread that held it was not forked."""
     global TURN
     TURN = RLock()
 

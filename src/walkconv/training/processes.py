@@ -168,7 +168,7 @@ def join_processes() -> Iterator[Processes]:
         try:
             yield joined
             if is_ours:
-                # Who leaves first would close connections that others still read.
+                # The first process to leave would close connections that others still read.
                 joined.sum(torch.zeros(1))
         finally:
             _CURRENT.reset(token)

@@ -1,9 +1,9 @@
 """Finished rows in a file that grows: a selection that was killed continues from it.
 
-The file begins with a line of JSON that says what it belongs to; then come blocks, each with the
-number of its rows and a digest of the line and of the block. A process killed while writing leaves
-the last block cut short: that is noticed, and its rows are done again. So are those of a block that
-was changed, or that belongs to another selection.
+The file begins with a line of JSON that says what it belongs to. Blocks follow, each with the
+number of its rows and a digest of the line and of the block. If a process is killed while it
+writes, the last block is incomplete: this is noticed, and its rows are computed again. So are the
+rows of a block that was changed, or that belongs to another selection.
 """
 
 import hashlib
@@ -19,11 +19,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from walkconv._files import only_user, whole_file
+from walkconv._identity import DATA, first_change
 from walkconv.walks.ranking import BY_CHANCE, BY_DISPLACEMENT, BY_INDEX, TieRule
 
 RULES = {BY_INDEX: "index", BY_CHANCE: "random", BY_DISPLACEMENT: "positions"}
 KIND = "walkconv neighbors, unfinished"
-SHOWN = 60
 FORMAT = 2
 HEAD = struct.Struct("<Q32s")
 """Before each block: the number of its rows, and its digest."""
@@ -36,9 +36,9 @@ class BlockFile:
     Parameters
     ----------
     path : path
-        The file; it need not exist yet. That of another selection is refused.
+        The file, which need not exist yet. The file of another selection is refused.
     identity : dict
-        What the neighbours depend on: plain values.
+        What the neighbours depend on, as plain values; digests are named as `_identity` says.
     """
 
     def __init__(self, path: str | os.PathLike, identity: dict[str, Any]):
@@ -46,13 +46,14 @@ class BlockFile:
         if self.path.exists():
             self._refuse_another()
         else:
+            # Whole or not at all: half a first line would be refused as a file of something else.
             with whole_file(self.path) as part:
                 part.write_bytes(self._first_line())
 
     @classmethod
     @contextmanager
     def open(cls, path: str | os.PathLike, identity: dict[str, Any]) -> Iterator["BlockFile"]:
-        """Yield a file that nobody else uses inside the block."""
+        """Yield a file that no other call uses inside the block."""
         with only_user(path):
             yield cls(path, identity)
 
@@ -66,6 +67,7 @@ class BlockFile:
             whole = file.tell()
             while len(head := file.read(HEAD.size)) == HEAD.size:
                 n_rows, digest = HEAD.unpack(head)
+                # In a damaged file the number of rows may be anything: never read that much.
                 n_bytes = 8 * n_rows * (1 + 2 * n_columns)
                 if n_bytes > size - file.tell():
                     break
@@ -78,6 +80,7 @@ class BlockFile:
                 rows = block[0]
                 index[rows], visits[rows], is_done[rows] = block[1], block[2], True
                 whole = file.tell()
+            # Only lengths say where blocks begin, so nothing after a bad block can be found.
             file.truncate(whole)
         return is_done
 
@@ -89,6 +92,7 @@ class BlockFile:
         )
         with self.path.open("ab") as file:
             file.write(HEAD.pack(len(rows), self._digest(content)) + content)
+            # On the disk: the rows also survive a crash of the machine.
             file.flush()
             os.fsync(file.fileno())
 
@@ -108,18 +112,14 @@ class BlockFile:
         if not isinstance(theirs, dict) or theirs.pop("kind", None) != KIND:
             raise ValueError(
                 f"The checkpoint {self.path.name} must be a file of an unfinished selection of "
-                "neighbours, or not exist yet; it is something else. Choose another."
+                "neighbours, or not exist yet; it is something else. Choose another path."
             )
-        ours = {"format": FORMAT, **self.identity}
-        for name in sorted({*theirs, *ours}):
-            was, now = theirs.get(name), ours.get(name)
-            if was != now:
-                is_digest = name in ("graph", "positions")
-                change = "has changed" if is_digest else f"was {_short(was)} and is {_short(now)}"
-                raise ValueError(
-                    f"The checkpoint {self.path.name} is of another selection: {name} {change}. "
-                    "Call with the same arguments, or remove the file, or choose another."
-                )
+        change = first_change(theirs, {"format": FORMAT, **self.identity})
+        if change is not None:
+            raise ValueError(
+                f"The checkpoint {self.path.name} belongs to another selection: {change}. "
+                "Use the same arguments, or remove the file, or choose another path."
+            )
 
 
 def _parts(
@@ -133,7 +133,7 @@ def _parts(
 
 
 def _is_possible(rows: np.ndarray, index: np.ndarray, visits: np.ndarray, n_nodes: int) -> bool:
-    """Tell whether rows and index are nodes: compiled code goes where they point."""
+    """Tell whether rows and index are nodes: compiled code reads memory where they point."""
     return bool(
         rows.min(initial=0) >= 0
         and rows.max(initial=-1) < n_nodes
@@ -144,15 +144,19 @@ def _is_possible(rows: np.ndarray, index: np.ndarray, visits: np.ndarray, n_node
     )
 
 
-def identify(graph: sp.csr_array, n_ranked: int, n_steps: int, rule: TieRule) -> dict[str, Any]:
+def identify_selection(
+    graph: sp.csr_array, n_ranked: int, n_steps: int, rule: TieRule
+) -> dict[str, Any]:
     """Return what the neighbours depend on, the arrays as digests."""
+    # In 64 bits: a graph with indices of 32 bits is the same graph.
+    indptr, indices = graph.indptr.astype(np.int64), graph.indices.astype(np.int64)
     return {
-        "graph": _digest(graph.indptr.astype(np.int64), graph.indices.astype(np.int64), graph.data),
+        f"{DATA}graph": _digest(indptr, indices, graph.data),
         "n_neighbors": n_ranked,
         "n_steps": n_steps,
         "rule of ties": RULES[rule.kind],
         "seed of ties": int(rule.seed),
-        "positions": _digest(rule.places),
+        f"{DATA}positions": _digest(rule.places),
     }
 
 
@@ -162,9 +166,3 @@ def _digest(*arrays: np.ndarray) -> str:
         total.update(f"{array.dtype.str} {array.shape}".encode())
         total.update(np.ascontiguousarray(array).data)
     return total.hexdigest()
-
-
-def _short(value: Any) -> str:
-    """Return a value as text; what a damaged file holds may be long."""
-    text = repr(value)
-    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."

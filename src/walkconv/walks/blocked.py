@@ -11,7 +11,7 @@ from walkconv.walks.ranking import rank_rows
 from walkconv.walks.transition import sparse_transition
 
 MOST_ROWS = 256
-"""Three arrays of this many rows, of 200 MB each at 100,000 nodes, are held by every thread."""
+"""Most rows of a block. Each thread holds three such arrays, of 200 MB each at 100,000 nodes."""
 DENSE_FROM = 0.1
 """Share of stored entries from which a dense product beats a sparse one (measured at n = 4,000)."""
 
@@ -19,8 +19,8 @@ DENSE_FROM = 0.1
 def most_visited(graph: sp.csr_array, plan: Plan) -> tuple[np.ndarray, np.ndarray]:
     """Return the neighbours and their visits, each (n_nodes, n_neighbors).
 
-    A block of rows of Q is the sum of the block's first steps and what follows from them,
-    ``Q_B = I_B + P_B (I + P + ... + P^(k-1))``, one product with P for every further step.
+    A block of rows is ``Q_B = I_B + P_B (I + P + ... + P^(k-1))``: the first step, then one product
+    with P for every further step.
     """
     sparse_step = sparse_transition(graph)
     n_nodes = graph.shape[0]
@@ -43,6 +43,7 @@ def _walk_block(
     chance = np.zeros((len(rows), step.shape[0]))
     chance[np.arange(len(rows)), rows] = 1.0
     visits = chance.copy()
+    # The first step is a row of P: no product is needed.
     for k in range(plan.n_steps):
         chance = sparse_step[rows].toarray() if k == 0 else chance @ step
         visits += chance

@@ -37,6 +37,7 @@ def transition_matrix(graph: Any) -> np.ndarray:
 def _steps(graph: sp.csr_array) -> np.ndarray:
     weight = np.abs(graph.toarray())
     degree = weight.sum(axis=1)
+    # A step from a node without out-edges would divide by zero. The walk stays there.
     stays = degree == 0
     weight[stays, stays] = 1.0
     return weight / np.where(stays, 1.0, degree)[:, None]

@@ -1,4 +1,4 @@
-"""What a number of steps does: whether it fills the slots, whether the start is forgotten."""
+"""What the number of steps does: it fills the slots, and the walk forgets its start."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -24,12 +24,12 @@ class Diagnosis:
     Attributes
     ----------
     n_steps : ndarray of int
-        1, 2, ..., the lengths looked at.
+        The lengths: 1, 2, ...
     coverage : ndarray of float
         Share of the nodes that fill all their slots.
     hub_share : ndarray of float
-        Share of the slots, the node itself left out, that the most used 1 % of the nodes fill
-        (at least one node). It grows as neighbourhoods drift to hubs.
+        Share of the slots that the most used 1 % of the nodes fill (at least one node). Slots that
+        hold the node itself do not count. It grows as neighbourhoods drift to hubs.
     stationary_distance : ndarray of float
         Mean total variation distance between ``Q_i / (k + 1)`` and the stationary law of the
         walk from i. Near 0 the start is forgotten, and every node sees the same neighbours.
@@ -63,7 +63,7 @@ def diagnose(graph: Any, *, n_neighbors: int, max_steps: int = 5) -> Diagnosis:
     n_neighbors : int
         The paper's p, the node itself included.
     max_steps : int, default 5
-        The longest walk looked at.
+        The longest walk.
 
     Returns
     -------
@@ -93,7 +93,7 @@ def diagnose(graph: Any, *, n_neighbors: int, max_steps: int = 5) -> Diagnosis:
 
 
 def _hub_share(index: np.ndarray) -> float:
-    """Return the share of slots (n_nodes, n_neighbors), self left out, of the most used nodes."""
+    """Return the share of slots (n_nodes, n_neighbors), without self, of the most used nodes."""
     n_nodes = len(index)
     is_other = (index >= 0) & (index != np.arange(n_nodes)[:, None])
     n_uses = np.bincount(index[is_other], minlength=n_nodes)
@@ -106,6 +106,7 @@ def _hub_share(index: np.ndarray) -> float:
 def _stationary_distances(graph: sp.csr_array, max_steps: int) -> np.ndarray:
     """Return the mean distance after 1, 2, ... steps, over evenly spread nodes."""
     n_nodes = graph.shape[0]
+    # A sample of the nodes: all of them would need a dense (n_nodes, n_nodes) array.
     nodes = np.unique(np.linspace(0, n_nodes - 1, min(n_nodes, SAMPLED_ROWS)).astype(np.int64))
     step = sparse_transition(graph)
     law = stationary_law(graph, step, nodes)

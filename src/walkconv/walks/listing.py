@@ -13,13 +13,13 @@ def list_neighbors(found: Neighbors, names: Any) -> dict[str, Any]:
     found : Neighbors
         From `select_neighbors`.
     names : array or Series of shape (n_nodes,)
-        What the nodes are called.
+        The names of the nodes.
 
     Returns
     -------
     dict of arrays of shape (n_filled,)
-        ``node``, ``rank`` (from 1), ``neighbor``, ``visits`` and ``sign``; a DataFrame of polars
-        or pandas is made of it as it is.
+        ``node``, ``rank`` (from 1), ``neighbor``, ``visits`` and ``sign``. The DataFrame of polars
+        or pandas takes this dict.
 
     Examples
     --------

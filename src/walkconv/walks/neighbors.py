@@ -1,4 +1,4 @@
-"""The record that leaves this room."""
+"""The record of the selected neighbours."""
 
 from dataclasses import dataclass
 
@@ -7,19 +7,19 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class Neighbors:
-    """The most visited nodes of every node, most visited first or in order of direction.
+    """The most visited nodes of every node, most visited first or by direction.
 
     Attributes
     ----------
     index : ndarray of shape (n_nodes, n_neighbors), int64
-        The neighbours of each node by slot, which is a rank or a displacement (`slot_offsets`);
-        -1 in a slot that no node fills.
+        The neighbours of each node by slot. A slot is a rank or a displacement (`slot_offsets`);
+        -1 in an empty slot.
     visits : ndarray of shape (n_nodes, n_neighbors), float64
         Expected visits to each neighbour; 0 in an empty slot.
     sign : ndarray of shape (n_nodes, n_neighbors), int8
         Sign of the edge to each neighbour, +1 where there is no direct edge; 0 in an empty slot.
     n_steps : int
-        Length of the walk they come from.
+        Length of the walk.
 
     Examples
     --------

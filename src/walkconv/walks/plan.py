@@ -1,4 +1,4 @@
-"""What every engine is told, and how its rows are handed out, kept and counted."""
+"""The settings of a selection, and how its rows are handed out, kept and counted."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -17,13 +17,13 @@ from walkconv.walks.ranking import TieRule
 
 BLOCKS_PER_THREAD = 32
 TASKS_PER_THREAD = 8
-"""On a cluster, where to hand one out and to collect it takes about 8 ms."""
+"""On a cluster: handing out a task and collecting its answer takes about 8 ms."""
 FEWEST_ROWS = 256
 """Smaller blocks may cost more to hand out than to do."""
 MOST_GROWTH = 8
-"""But to be that large they grow by this factor at most, so that every thread gets some."""
+"""Small blocks grow towards `FEWEST_ROWS` by this factor at most: every thread gets some."""
 MOST_ROWS = 2**18
-"""Larger ones cost memory, and more work when a process dies."""
+"""Larger blocks take more memory, and more work is lost if a process dies."""
 
 
 @dataclass(frozen=True)
@@ -37,15 +37,15 @@ class Plan:
     tie_rule : TieRule
         How ties are broken.
     block_size : int or None
-        Rows per block; by default some blocks for each thread.
+        Rows per block. By default each thread gets some blocks.
     n_threads : int
         Threads; they change the time, not the answer.
     finished : BlockFile or None
-        Where finished rows are kept.
+        The file of finished rows.
     is_silent : bool
-        Whether no bar is shown.
+        Whether no progress bar is shown.
     client : distributed.Client or None
-        Whose workers walk in place of the threads.
+        Its workers walk instead of the threads.
     """
 
     n_neighbors: int
@@ -80,16 +80,16 @@ class Plan:
         rows : ndarray of shape (n_nodes,)
             All nodes, in the order in which they are to be done.
         work : callable
-            Called with some of the rows and with their index and visits, to be written. On a
+            Called with some of the rows and with their index and visits, which it writes. On a
             cluster it is sent to every worker once, with all that it holds.
         most_rows : int
-            Rows per block at most.
+            Most rows of a block.
         """
         n_nodes = len(rows)
         index, visits = self.empty(n_nodes)
         if self.finished is not None:
             is_done = self.finished.read_into(index, visits)
-            rows = rows[~is_done[rows]]
+            rows = rows[~is_done[rows]]  # in the same order, which the engine has chosen
         with self._bar(n_nodes, n_nodes - len(rows)) as bar:
             for block in self._blocks_done(rows, work, most_rows, index, visits):
                 if self.finished is not None:
@@ -100,8 +100,8 @@ class Plan:
         return index, visits
 
     def _bar(self, n_nodes: int, n_done: int) -> AbstractContextManager[tqdm | None]:
-        # No bar object without a bar: its lock is shared with forked processes even where it is
-        # silent, and one that is killed while holding it blocks all the others.
+        # No bar object without a bar: even a silent one shares a lock with forked processes, and a
+        # process that is killed while holding it blocks all the others.
         if self.is_silent:
             return nullcontext()
         return tqdm(total=n_nodes, initial=n_done, unit="node", file=sys.stderr)
@@ -117,6 +117,7 @@ class Plan:
         """Yield blocks of the rows as they are finished, `index` and `visits` written."""
 
         def write(block: np.ndarray) -> None:
+            # A slice is a view, so the work writes into the answer without a copy.
             place = _as_slice(block)
             if isinstance(place, slice):
                 work(block, index[place], visits[place])

@@ -17,7 +17,7 @@ from walkconv import _native
 BY_INDEX, BY_CHANCE, BY_DISPLACEMENT = 0, 1, 2
 TIE = 1e-9
 REACHED = float(np.finfo(np.float64).tiny)
-"""Fewer expected visits than this are none: products of probabilities lose their digits there."""
+"""Fewer expected visits count as none: products of probabilities lose their digits there."""
 
 
 @dataclass(frozen=True)
@@ -29,8 +29,8 @@ class TieRule:
     kind : int
         BY_INDEX, BY_CHANCE or BY_DISPLACEMENT.
     seed : uint64
-        Chooses the order by chance; it is a function of the two nodes, not of a stream, so that
-        the order of the work does not matter.
+        Fixes the random order, which is a hash of seed and both nodes. A stream of random numbers
+        would make the answer depend on the order of the work.
     places : ndarray of shape (n_nodes, n_axes), float64
         Positions in units of a 2^30th of their extent; displacements are compared as integers.
     """
@@ -54,7 +54,7 @@ def rank_rows(
     rule : TieRule
         How ties are broken.
     index, best : ndarray of shape (n_rows, n_slots)
-        Written: nodes in order and their visits; -1 and 0 in slots that no node fills.
+        Written: nodes in order and their visits; -1 and 0 in empty slots.
     """
     native = _native.library()
     if native is None:
@@ -84,7 +84,7 @@ def rank_entries(
     index: np.ndarray,
     best: np.ndarray,
 ) -> None:
-    """Write the same from the visits that are not 0, in any order.
+    """Write the most visited nodes from visits that are not 0, given in any order.
 
     Parameters
     ----------
@@ -95,12 +95,14 @@ def rank_entries(
     rule, index, best
         As above.
     """
+    # First by visits alone, to see where a tie ends: each value is compared with the one before.
     order = np.lexsort((-visits, place))
     order = order[visits[order] >= REACHED]
     place, node, visits = place[order], node[order], visits[order]
     is_first = np.diff(place, prepend=-1) > 0
     is_apart = visits < np.concatenate([[0.0], visits[:-1]]) * (1.0 - TIE)
     tie = np.cumsum(is_first | is_apart)
+    # Again within each tie: the node itself, then the rule, then the lowest index.
     start = rows[place]
     order = np.lexsort((node, *_keys(rule, start, node), node != start, tie))
     place, node, visits = place[order], node[order], visits[order]
@@ -137,6 +139,8 @@ def mixed(numbers: np.ndarray) -> np.ndarray:
 
 def _lowest_of_ties(visits: np.ndarray, n_slots: int) -> np.ndarray:
     """Return the least visits (n_rows,) of the tie that the last slot belongs to."""
+    # The last tie may go on below the last slot, and its rule may prefer the nodes there. So it is
+    # followed down until the next value is apart.
     n_below = visits.shape[1] - n_slots
     low = np.partition(visits, n_below, axis=1)[:, n_below]
     while True:

@@ -1,4 +1,4 @@
-"""How many steps a walk needs to fill the slots of a node, by breadth-first search."""
+"""The number of steps that a walk needs to fill the slots of a node, by breadth-first search."""
 
 import numpy as np
 import scipy.sparse as sp
@@ -9,16 +9,17 @@ NEARLY_ALL = 0.99
 
 
 def enough_steps(graph: sp.csr_array, n_neighbors: int) -> int:
-    """Return the smallest k at which nearly every node has reached all it needs.
+    """Return the smallest k at which nearly every node has reached enough nodes.
 
-    That is `n_neighbors` nodes, itself included, or every node it can ever reach.
+    Enough are `n_neighbors` nodes, itself included, or all nodes that it can ever reach.
     """
+    # Nearly: a few nodes at the end of long chains would make the walk long for all.
     n_steps = _steps_needed(graph, n_neighbors)
     return int(np.quantile(n_steps, NEARLY_ALL, method="inverted_cdf"))
 
 
 def _steps_needed(graph: sp.csr_array, n_neighbors: int) -> np.ndarray:
-    """Return how many steps each node needs (n_nodes,); the library searches the same way."""
+    """Return the number of steps (n_nodes,) that each node needs."""
     native, n_nodes = _native.library(), graph.shape[0]
     indptr, indices = graph.indptr, graph.indices
     if native is None:
@@ -36,7 +37,7 @@ def _steps_needed(graph: sp.csr_array, n_neighbors: int) -> np.ndarray:
 
 
 def _search(indptr: np.ndarray, indices: np.ndarray, n_neighbors: int, node: int) -> int:
-    """Return the depth at which a breadth-first search from a node meets the last it needs."""
+    """Return the depth at which a breadth-first search from a node meets the last node needed."""
     depth_of = {node: 0}
     queue = [node]
     for here in queue:

@@ -1,10 +1,10 @@
 """An order of the nodes that comes from the graph alone, not from how they are numbered.
 
-A table of neighbours needs every tie broken. Broken by index, the same molecule written down in
-another order would give another answer. Colours break them by structure: nodes start with the
-colours they are given, and are told apart while the colours of those they visit, and how often,
-differ. Nodes that keep one colour look the same to any network on these visits, so their order
-does not matter.
+A table of neighbours needs every tie broken. If ties were broken by index, the same molecule with
+its atoms in another order would get another answer. Colours break ties by structure. Nodes start
+with the colours they are given. Two nodes get different colours when the colours of the nodes that
+they visit differ, or the number of visits. Nodes that keep the same colour look the same to any
+network on these visits, so their order does not matter.
 """
 
 import numpy as np
@@ -17,14 +17,14 @@ from walkconv.walks.ranking import REACHED, TIE, mixed
 def refine_colors(
     graph: sp.csr_array, colors: np.ndarray | None = None, *, n_steps: int
 ) -> np.ndarray:
-    """Return a colour for every node that a renumbering of the nodes leaves as it is.
+    """Return a colour for every node that does not change when the nodes are renumbered.
 
     Parameters
     ----------
     graph
-        Similarity (n_nodes, n_nodes) as `as_graph` returns it; all pairs are looked at.
+        Similarity (n_nodes, n_nodes) as `as_graph` returns it. Memory is that of a dense matrix.
     colors : array of shape (n_nodes,) or (n_nodes, n_columns), optional
-        What tells nodes apart to begin with, such as kinds of atoms. Its order is kept.
+        The initial colours, such as types of atoms. Their order is kept.
     n_steps : int
         Length of the walk.
 
@@ -53,13 +53,14 @@ def refine_colors(
     found = np.unique(start, axis=0, return_inverse=True)[1].reshape(-1)
     while True:
         # A sum of well mixed bits does not depend on the order of the nodes, and two different sets
-        # share it with a chance of about 2^-64.
+        # share it with a probability of about 2^-64.
         seen = mixed(
             amount.astype(np.uint64) * np.uint64(n_nodes) + found[target].astype(np.uint64)
         )
         look = np.add.reduceat(seen, starts)
         order = np.lexsort((look, found))
         is_new = (np.diff(found[order]) != 0) | (np.diff(look[order]) != 0)
+        # A colour is only ever split: with as many colours as before, nothing more will change.
         finer = np.empty(n_nodes, dtype=np.int64)
         finer[order] = np.concatenate([[0], np.cumsum(is_new)])
         if finer.max() == found.max():

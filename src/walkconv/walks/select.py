@@ -1,4 +1,4 @@
-"""The door of this room: which engine, which rules, and the record that comes out."""
+"""Checks on input, the choice of the engine, and the neighbours that it returns."""
 
 import os
 import sys
@@ -15,7 +15,7 @@ from walkconv._checks import check_integer, check_option, check_positions, descr
 from walkconv._cluster import check_client
 from walkconv._threads import available_threads
 from walkconv.walks import blocked, dense, sparse
-from walkconv.walks.block_file import BlockFile, identify
+from walkconv.walks.block_file import BlockFile, identify_selection
 from walkconv.walks.neighbors import Neighbors
 from walkconv.walks.plan import Plan
 from walkconv.walks.ranking import BY_CHANCE, BY_DISPLACEMENT, BY_INDEX, TieRule
@@ -58,10 +58,10 @@ def select_neighbors(
     `expected_visits`. The node itself is one of them, and the first whenever `n_steps` is 1.
 
     With ``order="direction"`` a slot means the same displacement at every node instead, as a
-    weight of an image filter does; `slot_offsets` says which. Of the most visited nodes, eight
-    for each slot, those that lie at its offset from the node are chosen, all slots together, so
-    that the sum of squared misfits is least. Offsets are steps of the local spacing, the usual
-    distance of the nearest nodes around; a slot without a candidate within one step stays empty.
+    weight of an image filter does; `slot_offsets` says which. The candidates are the most visited
+    nodes, eight for each slot. All slots are filled together, so that the sum of the squared
+    distances between candidates and offsets is least. Offsets are steps of the local spacing, the
+    usual distance to the nearest nodes. A slot without a candidate within one step stays empty.
 
     Parameters
     ----------
@@ -71,20 +71,20 @@ def select_neighbors(
     n_neighbors : int
         The paper's p, the node itself included.
     n_steps : int or "auto", default 1
-        The paper's k. "auto" takes the smallest at which nearly every node (99 %) has filled its
-        slots, twice over with ``order="direction"``, or reached all that it can reach.
+        The paper's k. "auto" takes the smallest k at which nearly every node (99 %) has filled its
+        slots (with ``order="direction"``, twice its slots), or reached all that it can reach.
     order : "visits" or "direction", default "visits"
         What a slot means: a rank, or a displacement.
     positions : array of shape (n_nodes, n_dims), optional
-        Where the nodes are, for ``order="direction"``: known, or from `layout_graph`.
+        Of the nodes, for ``order="direction"``: known, or from `layout_graph`.
     period : array of shape (n_dims,), optional
-        Length of an axis of `positions` that runs round a ring; 0 for one with two ends.
+        Length of an axis of `positions` that runs round a ring; 0 for an axis with two ends.
     ties : "index", "random" or array of shape (n_nodes, n_axes), default "index"
         The order of nodes with equal visits: in descending order, visits within a relative 1e-9
         of the ones before them are tied with them. The node itself comes first; then the lowest
-        index, or an order by chance that `random_state` fixes, or, given positions, the order of
-        the displacements along the first axis, then the second, and so on: on a grid this makes
-        the interior an ordinary convolution.
+        index, or a random order that `random_state` fixes. Given positions, the order of the
+        displacements along the first axis, then the second, and so on: on a grid this makes the
+        interior an ordinary convolution.
     random_state : int, RandomState, Generator or None
         Used by ``ties="random"``.
     method : "auto", "dense", "blocked" or "sparse", default "auto"
@@ -92,17 +92,17 @@ def select_neighbors(
     block_size, n_threads : int, optional
         Rows computed at once and threads used. They do not change the neighbours.
     checkpoint : path, optional
-        A file that finished rows are added to. A call with the same graph and settings does only
-        the rows that it lacks, so a call that was killed is continued; the file of another graph
-        or of other settings is refused, and so is one that another call is using.
+        A file to which finished rows are added. A call with the same graph and settings computes
+        only the missing rows, so it continues a call that was killed. The file of another graph or
+        of other settings is refused, and so is a file that another call is using.
     verbose : int, default 0
-        Whether to show a bar; never where the standard error is not a terminal.
+        Whether to show a progress bar. None is shown if standard error is not a terminal.
     client : dask.distributed.Client, optional
-        Its workers walk in place of the threads (extra ``walkconv[dask]``). The graph is sent to
-        each of them once (those of a LocalCluster map a file in the folder for temporary files),
-        and blocks of rows are the tasks; when workers die their rows are done again. Index and sign
-        are the same; so are visits, bit for bit with the sparse engine, given the same
-        library, up to rounding with the others.
+        Its workers walk instead of the threads (extra ``walkconv[dask]``). The graph is sent to
+        each worker once (the workers of a LocalCluster map a temporary file), and blocks of rows
+        are the tasks. If a worker dies, its rows are computed again. Index and sign are the same.
+        With the sparse engine and the same library visits are the same bit for bit, with the
+        other engines up to rounding.
 
     Returns
     -------
@@ -178,6 +178,7 @@ def select_checked(
             f"n_neighbors must be at most the number of nodes ({n_nodes}); got {n_neighbors}. "
             "Lower n_neighbors."
         )
+    # By direction, slots may outnumber the nodes: those without a node stay empty.
     places = None
     if order == "direction":
         places = check_places(positions, period, n_nodes)
@@ -189,7 +190,9 @@ def select_checked(
         n_steps = enough_steps(graph, min(n_nodes, n_reached))
     n_steps = check_integer(n_steps, "n_steps", minimum=0)
     n_ranked = n_neighbors
-    if places is not None:  # of k + 1 visits at least one is to the node itself: at most k lead
+    if places is not None:
+        # The node itself must be a candidate. The first of its k + 1 visits is to itself, so at
+        # most k nodes are visited more.
         n_ranked = min(n_nodes, max(CANDIDATES_PER_SLOT * n_neighbors, n_steps + 1))
     method = check_option(method, "method", ["auto", *ENGINES])  # type: ignore[assignment]
     if block_size is not None:
@@ -199,7 +202,7 @@ def select_checked(
         if n_threads is not None:
             raise ValueError(
                 "n_threads must not be given together with a client, whose workers have threads "
-                f"of their own; got {n_threads}. Leave one of the two out."
+                f"of their own; got {n_threads}. Remove one of the two."
             )
     if n_threads is None:
         n_threads = available_threads()
@@ -207,9 +210,11 @@ def select_checked(
     n_threads = check_integer(n_threads, "n_threads", minimum=1)
     kept: AbstractContextManager[BlockFile | None] = nullcontext()
     if checkpoint is not None:
+        # With a new seed, rows of this call would not fit those already in the file.
         if isinstance(ties, str) and ties == "random" and random_state is None:
             raise ValueError("A checkpoint with ties='random' needs a random_state: pass a number.")
-        kept = BlockFile.open(checkpoint, identify(graph, n_ranked, n_steps, rule))
+        identity = identify_selection(graph, n_ranked, n_steps, rule)
+        kept = BlockFile.open(checkpoint, identity)
     plan = Plan(
         n_neighbors=n_ranked,
         n_steps=n_steps,
@@ -228,9 +233,9 @@ def select_checked(
 
 
 def _fastest(graph: sp.csr_array, n_steps: int) -> str:
-    """Choose the engine by the share of pairs that are joined.
+    """Return the engine that is fastest for the share of pairs that have an edge.
 
-    Measured at 1,000 and 4,000 nodes: one step is a look at the edges however many they are; two
+    Measured at 1,000 and 4,000 nodes: one step reads each edge once, for any number of edges. Two
     steps along the edges beat dense products up to a share of 0.1, more steps up to 0.02.
     """
     share = graph.nnz / graph.shape[0] ** 2
@@ -239,8 +244,10 @@ def _fastest(graph: sp.csr_array, n_steps: int) -> str:
 
 def _signs(graph: sp.csr_array, index: np.ndarray) -> np.ndarray:
     """Return the sign of the edge to each neighbour: +1 without an edge, 0 in an empty slot."""
+    # Without negative edges there is nothing to look up.
     if graph.data.min(initial=0.0) >= 0:
         return (index >= 0).astype(np.int8)
+    # Empty slots (-1) look up node 0; their sign is set to 0 at the end.
     rows = np.broadcast_to(np.arange(len(index))[:, None], index.shape)
     weight = sp.csr_array(graph[rows, np.maximum(index, 0)]).toarray()
     sign = np.where(weight < 0, -1, 1)
@@ -263,6 +270,8 @@ def tie_rule(ties: Any, random_state: Any, n_nodes: int) -> TieRule:
             f"ties must be 'index', 'random' or positions (n_nodes, n_axes); got {describe(ties)}."
         )
     positions = check_positions(ties, "ties", n_nodes)
+    # In units of a 2^30th of the extent displacements round to integers, so that equal steps of a
+    # grid are equal whatever their last digits.
     extent = np.ptp(positions, axis=0)
     return TieRule(
         BY_DISPLACEMENT, np.uint64(0), positions / np.where(extent > 0, extent, 1.0) * 2.0**30

@@ -12,12 +12,13 @@ from walkconv.walks.assignment import local_spacing, orient_row
 from walkconv.walks.plan import Plan
 
 CANDIDATES_PER_SLOT = 8
-"""So many of the most visited nodes are considered: some directions are visited more than others.
-Measured on the pixels of MNIST, 25 slots: 3 for each slot leave 30 % empty, 8 leave 25 %."""
+"""Number of most visited nodes considered for each slot: some directions are visited more often.
+Measured on the pixels of MNIST with 25 slots: 3 per slot leave 30 % of the slots empty, 8 leave
+25 %."""
 REACHED_PER_SLOT = 2
-"""So many nodes a walk of ``n_steps="auto"`` is to reach."""
+"""Nodes per slot that a walk of ``n_steps="auto"`` should reach."""
 REACH = 1.0
-"""How far from its offset a neighbour may lie, in units of the spacing of nodes around."""
+"""How far from its offset a neighbour may lie, in units of the local spacing."""
 
 
 def slot_offsets(n_neighbors: int, *, n_dims: int = 2) -> np.ndarray:
@@ -53,13 +54,14 @@ def slot_offsets(n_neighbors: int, *, n_dims: int = 2) -> np.ndarray:
     while (2 * radius + 1) ** n_dims < n_neighbors:
         radius += 1
     steps = np.array(list(product(range(-radius, radius + 1), repeat=n_dims)))
+    # By ring first, so that the first (2 r + 1)^n_dims slots are a whole square or cube.
     order = np.lexsort((*steps.T[::-1], (steps**2).sum(axis=1), np.abs(steps).max(axis=1)))
     return steps[order[:n_neighbors]]
 
 
 @dataclass(frozen=True, eq=False)
 class Places:
-    """Where the nodes are.
+    """The positions of the nodes.
 
     Attributes
     ----------
@@ -73,32 +75,32 @@ class Places:
 
 
 def check_places(positions: Any, period: Any, n_nodes: int) -> Places:
-    """Return the places of the nodes, or say what is wrong with them."""
+    """Return the checked positions of the nodes."""
     if positions is None:
         raise ValueError(
             "order='direction' needs positions: known ones, or layout_graph(graph).positions."
         )
-    places = check_positions(positions, "positions", n_nodes)
+    checked = check_positions(positions, "positions", n_nodes)
     if period is None:
-        return Places(places, np.zeros(places.shape[1]))
+        return Places(checked, np.zeros(checked.shape[1]))
     lengths = as_real(as_array(period, "period"), "period").astype(np.float64)
-    if lengths.shape != (places.shape[1],) or not (lengths >= 0).all():
+    if lengths.shape != (checked.shape[1],) or not (lengths >= 0).all():
         raise ValueError(
-            f"period must have a length for each of the {places.shape[1]} axes, 0 for an axis with "
-            f"two ends; got {lengths.tolist()}."
+            f"period must have a length for each of the {checked.shape[1]} axes, 0 for an axis "
+            f"with two ends; got {lengths.tolist()}."
         )
     check_finite(lengths, "period")
-    return Places(places, lengths)
+    return Places(checked, lengths)
 
 
 def refuse_places(positions: Any, period: Any) -> None:
-    """Refuse positions that nothing would use: in order of visits a slot is a rank."""
-    places = {"positions": positions, "period": period}
-    came = [name for name, value in places.items() if value is not None]
-    if came:
+    """Refuse positions that would not be used: in order of visits a slot is a rank."""
+    unused = {"positions": positions, "period": period}
+    given = [name for name, value in unused.items() if value is not None]
+    if given:
         raise ValueError(
-            f"positions and period are for order='direction'; got {' and '.join(came)} with "
-            "order='visits'. Ties go by position with ties=positions."
+            f"positions and period are for order='direction'; got {' and '.join(given)} with "
+            "order='visits'. To order ties by position, pass ties=positions."
         )
 
 
@@ -110,9 +112,9 @@ def oriented(
     Parameters
     ----------
     candidates, visits : ndarray of shape (n_nodes, n_candidates)
-        The most visited nodes of each node, itself among them; -1 for none.
+        The most visited nodes of each node, itself among them; -1 in an empty entry.
     places : Places
-        Where the nodes are.
+        The positions of the nodes.
     n_neighbors : int
         Slots.
     plan : Plan
@@ -127,6 +129,7 @@ def oriented(
     spacing = _spacing(candidates, places)
     index = np.empty((n_nodes, n_neighbors), dtype=np.int64)
     slot_visits = np.empty((n_nodes, n_neighbors))
+    # Rows do not depend on each other once the spacing is known: threads take blocks of them.
     orient = _orient_rows if _native.library() is None else _orient_rows_natively
 
     def work(start: int, stop: int) -> None:
@@ -169,9 +172,11 @@ def _orient_rows(
             *(start + row, others, places.positions, places.period),
             *(spacing[row], offsets, REACH),
         )
+        # An empty slot (-1) reads the last candidate, which is then replaced.
         index[row] = np.where(held >= 0, others[held], -1)
         slot_visits[row] = np.where(held >= 0, visits[row, held], 0.0)
         index[row, 0] = start + row
+        # A sum, as the node itself is found once or not at all.
         slot_visits[row, 0] = visits[row][others == start + row].sum()
 
 
@@ -184,7 +189,7 @@ def _orient_rows_natively(
     offsets: np.ndarray,
     found: tuple[np.ndarray, np.ndarray],
 ) -> None:
-    """Do the same in the library."""
+    """Fill the slots in the library."""
     index, slot_visits = found
     native, (n_rows, n_candidates) = _native.library(), candidates.shape
     n_slots, n_dims = offsets.shape

@@ -22,29 +22,29 @@ from walkconv.walks.ranking import TieRule, rank_entries
 from walkconv.walks.transition import Steps, steps_along
 
 LARGE = 2**16
-"""From so many nodes on the tallies of two threads crowd each other out of the cache."""
+"""From this number of nodes on, the tallies of two threads crowd each other out of the cache."""
 MOST_ROWS = 256
-"""Rows of a sparse product, where the library is missing: what they meet is held at once."""
+"""Rows per block without the library: a sparse product holds all that its rows visit at once."""
 BUSY = 64
-"""A node with so many edges is busy, and not left at the last step; hubs have more."""
+"""A node with at least this many edges is busy: its last step may be skipped. Hubs have more."""
 SHARERS = 4
-"""So many rows at least share what follows from their hubs, else each walks for itself."""
+"""Fewest rows that share what follows from their hubs. Rows of smaller groups walk alone."""
 DONE = 0.1
-"""Part of the last steps from busy nodes that are expected to be done after all."""
+"""Expected share of the last steps from busy nodes that cannot be skipped."""
 
 
 @dataclass(frozen=True, eq=False)
 class Hubs:
-    """The nodes apart.
+    """The nodes that a walk treats apart.
 
     Attributes
     ----------
     is_hub : ndarray of shape (n_nodes,), bool
-        What follows from a first step to these is shared by rows that have the same of them.
+        Rows whose edges lead to the same hubs share what follows from a first step to them.
     group : ndarray of shape (n_nodes,), int
-        The same number for rows that share it; 0 for rows that do without.
+        The same number for rows that share it; 0 for rows that walk alone.
     is_busy : ndarray of shape (n_nodes,), bool
-        From these the last step is not done at once.
+        The last step from these is skipped unless the bound is too weak.
     most_likely : ndarray of shape (n_nodes,)
         The largest probability of a step from each busy node.
     from_busy : tuple of ndarray
@@ -59,9 +59,9 @@ class Hubs:
 
     @property
     def rows(self) -> np.ndarray:
-        """All nodes (n_nodes,), those that share one after the other.
+        """All nodes (n_nodes,); rows that share follow each other.
 
-        They take longest and come first: at the end nobody waits long for the others.
+        These take longest and come first, so that no thread waits long for another at the end.
         """
         return np.argsort(-self.group, kind="stable")
 
@@ -78,7 +78,7 @@ def most_visited(graph: sp.csr_array, plan: Plan) -> tuple[np.ndarray, np.ndarra
 def _multiply_block(
     step: sp.csr_array, plan: Plan, rows: np.ndarray, index: np.ndarray, best: np.ndarray
 ) -> None:
-    """Do without the library: ``Q_B = I_B + P_B + P_B P + ...`` with sparse products."""
+    """Fill a block without the library: ``Q_B = I_B + P_B + P_B P + ...`` by sparse products."""
     chance = sp.eye_array(step.shape[0], format="csr")[rows]
     visits = chance
     for _ in range(plan.n_steps):
@@ -89,14 +89,15 @@ def _multiply_block(
 
 
 def walk(steps: Steps, hubs: Hubs, plan: Plan) -> tuple[np.ndarray, np.ndarray]:
-    """Do the same given the steps and the hubs, which do not change the answer."""
+    """Return the same for given steps and hubs. The choice of hubs does not change the answer."""
     return plan.fill(hubs.rows, partial(_walk_block, steps, hubs, plan, _Own()))
 
 
 class _Own(threading.local):
-    """What each thread keeps for itself; elsewhere it begins with nothing."""
+    """What each thread keeps for itself."""
 
     def __reduce__(self) -> tuple:
+        # A copy in another process is empty: the addresses in a `Walk` mean nothing there.
         return _Own, ()
 
 
@@ -109,6 +110,7 @@ def _walk_block(
     index: np.ndarray,
     visits: np.ndarray,
 ) -> None:
+    # Each thread keeps its tallies for all its blocks: new memory costs a page fault per page.
     if not hasattr(own, "walk"):
         own.walk = Walk(steps, hubs, plan)
     own.walk.fill(rows, index, visits)
@@ -126,7 +128,7 @@ class _Rule(ctypes.Structure):
 
     @classmethod
     def of(cls, rule: TieRule) -> "_Rule":
-        """Return a rule as the library reads it, while its places live."""
+        """Return a rule as the library reads it, valid as long as its positions live."""
         places = _native.address(rule.places, np.float64, *rule.places.shape)
         return cls(rule.kind, int(rule.seed), places, rule.places.shape[1])
 
@@ -155,12 +157,15 @@ class Walk:
     """
 
     def __init__(self, steps: Steps, hubs: Hubs, plan: Plan):
-        n_nodes, places = steps.n_nodes, steps.indices.dtype
+        n_nodes, index_type = steps.n_nodes, steps.indices.dtype
+        # Kept alive: the struct holds only addresses.
         self.steps, self.hubs, self.plan = steps, hubs, plan
-        # On large graphs most of a tally is never touched, and then costs nothing.
+        # Tallies of the chances before and after a step, of all visits, and of the visits that
+        # rows share. On large graphs most of a tally is never touched, and then costs nothing.
         sizes = [n_nodes] * 3 + [n_nodes if hubs.group.any() else 0]
         self.amounts = [np.zeros(size) for size in sizes]
-        self.listed = [np.empty(size + 1, dtype=places) for size in sizes]
+        # One entry more: the loop always writes a node behind the last one, even a known node.
+        self.listed = [np.empty(size + 1, dtype=index_type) for size in sizes]
         indptr, indices, probability = hubs.from_busy
         n_busy = len(indices)
         self.is_long, *addresses = steps.address
@@ -171,8 +176,8 @@ class Walk:
             _native.address(hubs.group, np.int64, n_nodes),
             _native.address(hubs.is_busy, np.bool_, n_nodes),
             _native.address(hubs.most_likely, np.float64, n_nodes),
-            _native.address(indptr, places, n_nodes + 1),
-            _native.address(indices, places, n_busy),
+            _native.address(indptr, index_type, n_nodes + 1),
+            _native.address(indices, index_type, n_busy),
             _native.address(probability, np.float64, n_busy),
             _Rule.of(plan.tie_rule),
             tuple(amounts.ctypes.data for amounts in self.amounts),
@@ -198,7 +203,7 @@ class Walk:
         )
 
     def numbers_met(self, rows: np.ndarray) -> np.ndarray:
-        """Return how many nodes the walks from some rows meet in a table; 0 for too many."""
+        """Return the number of nodes in the table of each row's walk; 0 if they may be too many."""
         native, met = _native.library(), np.empty(len(rows), dtype=np.int64)
         assert native is not None
         native.walkconv_walk_in_tables(
@@ -209,24 +214,26 @@ class Walk:
 
 
 def find_hubs(steps: Steps, n_steps: int) -> Hubs:
-    """Return the hubs with which the walks from all nodes go along the fewest edges.
+    """Return the hubs with which the walks from all nodes follow the fewest edges.
 
     Parameters
     ----------
     steps : Steps
-        Along the edges.
+        The steps along the edges.
     n_steps : int
         Length of the walk.
     """
     degree = np.diff(steps.indptr)
-    nobody = np.zeros(len(degree), dtype=bool)
+    no_node = np.zeros(len(degree), dtype=bool)
+    # After a single step nothing follows that rows could share or skip.
     if n_steps < 2 or degree.max() < BUSY:
-        return set_apart(steps, nobody, nobody)
-    choices = [nobody]
+        return set_apart(steps, no_node, no_node)
+    # Hubs from 256, 1,024, ... edges on: few choices, as each costs a pass over all edges.
+    choices = [no_node]
     while (n_edges := BUSY * 4 ** len(choices)) <= degree.max():
         choices.append(degree >= n_edges)
     is_busy = degree >= BUSY
-    is_hub = nobody
+    is_hub = no_node
     if len(choices) > 1:
         is_hub = _fewest_edges(steps, n_steps, choices, is_busy)
     return set_apart(steps, is_hub, is_busy)
@@ -235,11 +242,13 @@ def find_hubs(steps: Steps, n_steps: int) -> Hubs:
 def set_apart(
     steps: Steps, is_hub: np.ndarray, is_busy: np.ndarray, *, n_sharers: int = SHARERS
 ) -> Hubs:
-    """Return what the loops need to know of the given hubs and busy nodes, any that one likes."""
+    """Return what the loops read of the given hubs and busy nodes. Any nodes may be given."""
     most_likely = np.zeros(len(is_busy))
     busy = np.flatnonzero(is_busy).astype(steps.indices.dtype)
     rows = steps.of(busy)
+    # `reduceat` is wrong for empty rows; `Steps` has none.
     most_likely[busy] = np.maximum.reduceat(rows.data, rows.indptr[:-1])
+    # By column, because the loop asks what one candidate gains from all busy nodes.
     columns = sp.csr_array(rows.T)
     indptr = columns.indptr.astype(steps.indptr.dtype, copy=False)
     from_busy = indptr, busy[columns.indices], columns.data
@@ -250,6 +259,8 @@ def _groups(steps: Steps, is_hub: np.ndarray, n_sharers: int) -> np.ndarray:
     """Return the group of each row (n_nodes,), from 1 on; 0 where fewer than `n_sharers` share."""
     group = np.zeros(len(is_hub), dtype=np.int64)
     if is_hub.any():
+        # Marks are hashes. The loop compares the hubs themselves before it shares, so two sets of
+        # hubs with the same mark cost time and do not change the answer.
         marks = _marks(steps, is_hub)
         meeting = np.flatnonzero(marks)
         _, kind, size = np.unique(marks[meeting], return_inverse=True, return_counts=True)
@@ -260,11 +271,13 @@ def _groups(steps: Steps, is_hub: np.ndarray, n_sharers: int) -> np.ndarray:
 def _fewest_edges(
     steps: Steps, n_steps: int, choices: list[np.ndarray], is_busy: np.ndarray
 ) -> np.ndarray:
-    """Return that of the choices, each (n_nodes,), with which the walks go along fewest edges.
+    """Return the choice, each (n_nodes,), with which the walks follow the fewest edges.
 
-    Nodes reached twice are counted twice, but in one step no walk goes along an edge twice.
+    Nodes reached twice are counted twice, but in one step no walk follows an edge twice.
     """
     degree = np.diff(steps.indptr).astype(np.float64)
+    # Edges followed from a node on, in a shared walk and in the walk of one row. Only the walk of
+    # one row skips last steps: what rows share must be exact before it is multiplied.
     shared, own = degree, np.where(is_busy, DONE, 1.0) * degree
     for k in range(2, n_steps):
         shared, own = (
@@ -277,6 +290,7 @@ def _fewest_edges(
     for is_hub in choices:
         group = _groups(steps, is_hub, SHARERS)
         sharing = np.flatnonzero(group)
+        # One row of each group walks from its hubs for all rows of the group.
         firsts = sharing[np.unique(group[sharing], return_index=True)[1]]
         parts = (
             np.minimum(_sums_ahead(steps, np.where(is_hub, shared, 0.0), firsts), most),
@@ -302,7 +316,7 @@ def _sums_ahead(steps: Steps, value: np.ndarray, rows: np.ndarray | None = None)
 
 
 def _marks(steps: Steps, is_hub: np.ndarray) -> np.ndarray:
-    """Return a number (n_nodes,) for each node that tells which hubs it meets, how often each."""
+    """Return a hash (n_nodes,) of each node's hubs and their proportions; 0 without hubs."""
     marks = np.empty(steps.n_nodes, dtype=np.uint64)
     native = _native.library()
     assert native is not None

@@ -1,10 +1,10 @@
 """Where a walk spends its time in the long run: the limit of ``Q_i / k``.
 
-A walk ends in a class of nodes that all lead to each other and to no other node. So the law is that
-of the class, times the chance to end there. Both follow from expected visits: those between two
-visits to one node of the class are in proportion to its law, and those to the nodes that the walk
-will leave for ever say where it goes from there. Unlike the walk itself they need not settle, nor
-stop to alternate, for they solve a system of linear equations.
+A walk ends in a class of nodes that all lead to each other and to no other node. So the law is the
+law of the class, times the probability to end there. Both follow from expected visits. The visits
+between two visits to one node of the class are in proportion to its law. The visits to nodes that
+the walk leaves for good say where it goes from there. Expected visits solve a system of linear
+equations, so they exist even where the walk itself settles slowly or alternates.
 """
 
 import warnings
@@ -15,9 +15,9 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import splu
 
 MOST_SOLVED = 4096
-"""Nodes of a system that is solved; with more of them elimination may fill the memory."""
+"""Most nodes of a system that is solved: with more nodes elimination may fill the memory."""
 MOST_MOVES = 10**11
-"""Moves along an edge by which a walk in a larger system is followed: some minutes."""
+"""Most moves along an edge by which a walk in a larger system is followed: some minutes."""
 SETTLED = 1e-10
 
 
@@ -33,6 +33,8 @@ def stationary_law(graph: sp.csr_array, step: sp.csr_array, nodes: np.ndarray) -
     nodes : ndarray of int
         Where the walks start.
     """
+    # On a symmetric graph as much goes along an edge one way as the other, so the law is the
+    # degree and no system is solved. A node without edges stays where it is.
     weight = abs(graph)
     if abs(weight - weight.T).max() <= 1e-12 * weight.max():
         _, component = connected_components(graph, directed=False)
@@ -41,10 +43,13 @@ def stationary_law(graph: sp.csr_array, step: sp.csr_array, nodes: np.ndarray) -
         total = np.bincount(component, weights=degree)
         share = degree / total[component]
         return np.where(component[nodes][:, None] == component[None, :], share, 0.0)
+    # Without the steps that stay, the law satisfies the same equation (`_change`), and a node that
+    # the walk hardly ever leaves costs no digits.
     moves = sp.csr_array(step - sp.diags_array(step.diagonal()))
     moves.eliminate_zeros()
     n_classes, member_of = connected_components(moves, connection="strong")
     source, target = moves.nonzero()
+    # Walks end in the classes that no edge leaves.
     is_closed = np.ones(n_classes, dtype=bool)
     is_closed[member_of[source[member_of[source] != member_of[target]]]] = False
     is_large = np.bincount(member_of) > MOST_SOLVED
@@ -52,6 +57,8 @@ def stationary_law(graph: sp.csr_array, step: sp.csr_array, nodes: np.ndarray) -
     for is_chosen, law_within in ((is_large, _followed_law), (~is_large, _solved_law)):
         inside = np.flatnonzero((is_closed & is_chosen)[member_of])
         law[inside] = law_within(moves[inside][:, inside], member_of[inside])
+    # A walk that was followed, not solved, may have run out of moves: then chances are missing, or
+    # a step still changes the law.
     arrivals = _arrivals(moves, nodes, is_closed[member_of])
     lack = np.abs(arrivals.sum(axis=1) - 1.0).max()
     if max(lack, np.abs(_change(law, moves)).sum()) > 10 * SETTLED:
@@ -67,7 +74,7 @@ def stationary_law(graph: sp.csr_array, step: sp.csr_array, nodes: np.ndarray) -
 def _solved_law(moves: sp.csr_array, member_of: np.ndarray) -> np.ndarray:
     """Return the law (n_nodes,) of the class that each node belongs to.
 
-    A busy node of each class is visited once, the others as often as they are in between.
+    A busy node of each class is visited once, each other node as often as it is in between.
     """
     order = np.lexsort((-moves.sum(axis=0), member_of))
     is_first = np.diff(member_of[order], prepend=-1) > 0
@@ -81,7 +88,7 @@ def _solved_law(moves: sp.csr_array, member_of: np.ndarray) -> np.ndarray:
 
 
 def _followed_law(moves: sp.csr_array, member_of: np.ndarray) -> np.ndarray:
-    """Follow the walk from all nodes of a class; at half the pace, so that it cannot alternate."""
+    """Return the law by following the walk; at half the pace, so that it cannot alternate."""
     law = 1.0 / np.bincount(member_of)[member_of]
     for _ in range(_most_steps(moves)):
         change = _change(law, moves) / 2
@@ -129,13 +136,14 @@ def _solved_visits(moves: sp.csr_array, passed: np.ndarray, start: np.ndarray) -
     if not len(passed):
         return start
     rows = moves[passed]
-    # Visits times the chance to move on are arrivals. So written, a node that the walk hardly
+    # Visits times the probability to move on are arrivals. In this form a node that the walk hardly
     # ever leaves costs no digits, and the pivots on the diagonal are the largest.
     system = sp.diags_array(rows.sum(axis=1)) - rows[:, passed]
     try:
         factors = splu(sp.csc_array(system.T), diag_pivot_thresh=0.0)
     except RuntimeError:  # singular
         return None
+    # A system that is nearly singular shows by visits that are negative or infinite.
     visits = factors.solve(np.ascontiguousarray(start.T)).T
     return visits if ((visits >= 0) & (visits < np.inf)).all() else None
 

@@ -8,12 +8,12 @@ import scipy.sparse as sp
 from walkconv import _native
 
 AT_ONCE = 2**16
-"""Weights that are compared at once: they stay in the cache."""
+"""Weights compared at a time: they stay in the cache."""
 
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """Where one step leads from each node: ``D^-1 |S|``, an empty row leading to its own node.
+    """One step from each node: ``D^-1 |S|``, where an empty row leads to its own node.
 
     Attributes
     ----------
@@ -21,8 +21,8 @@ class Steps:
     indices : ndarray of shape (n_edges,)
         Of the same type as `indptr`. Where no row is empty both are those of the graph, not copies.
     probability : ndarray of shape (n_edges,) or (0,)
-        None are kept where all edges have the same weight: then all steps from a node are equally
-        likely, and reading how likely would take longer than to divide.
+        Empty if all edges have the same weight. Then all steps from a node are equally likely, and
+        to read the probability would take longer than to divide.
     """
 
     indptr: np.ndarray
@@ -31,7 +31,7 @@ class Steps:
 
     @property
     def n_nodes(self) -> int:
-        """How many nodes there are."""
+        """Number of nodes."""
         return len(self.indptr) - 1
 
     @property
@@ -42,14 +42,14 @@ class Steps:
     @property
     def address(self) -> tuple[int, int, int]:
         """Whether indices have 64 bits, and where `indptr` and `indices` begin."""
-        places = self.indices.dtype
-        indptr = _native.address(self.indptr, places, self.n_nodes + 1)
-        indices = _native.address(self.indices, places, len(self.indices))
-        return int(places == np.int64), indptr, indices
+        index_type = self.indices.dtype
+        indptr = _native.address(self.indptr, index_type, self.n_nodes + 1)
+        indices = _native.address(self.indices, index_type, len(self.indices))
+        return int(index_type == np.int64), indptr, indices
 
     @property
     def chance_address(self) -> int | None:
-        """Where the probabilities begin; None where there are none."""
+        """Where the probabilities begin; None if all steps are equally likely."""
         if self.is_even:
             return None
         return _native.address(self.probability, np.float64, len(self.indices))
@@ -63,6 +63,7 @@ class Steps:
 
     def of(self, nodes: np.ndarray) -> sp.csr_array:
         """Return the rows (len(nodes), n_nodes) of the matrix that belong to some nodes."""
+        # Not `matrix[nodes]`: of an unweighted graph that would make all probabilities.
         n_edges = np.diff(self.indptr)[nodes]
         indptr = np.concatenate([[0], np.cumsum(n_edges)]).astype(self.indptr.dtype)
         edges = np.arange(indptr[-1]) + np.repeat(self.indptr[nodes] - indptr[:-1], n_edges)
@@ -74,7 +75,7 @@ class Steps:
 def sparse_transition(graph: sp.csr_array) -> sp.csr_array:
     """Return ``D^-1 |S|`` (n_nodes, n_nodes) as CSR, with 1 on the diagonal of empty rows.
 
-    Where no row is empty it has the indices of the graph in common, not copies.
+    If no row is empty it shares its indices with the graph.
     """
     return steps_along(graph).matrix
 
@@ -84,13 +85,16 @@ def steps_along(graph: sp.csr_array) -> Steps:
     indptr, indices, weight = graph.indptr, graph.indices, graph.data
     is_empty = np.diff(indptr) == 0
     if is_empty.any():
-        places = sp.get_index_dtype(maxval=max(len(indices) + int(is_empty.sum()), len(is_empty)))
+        # The added steps may be too many for 32 bits: the type is chosen again, and the sums are
+        # taken in 64 bits.
+        n_edges = len(indices) + int(is_empty.sum())
+        index_type = sp.get_index_dtype(maxval=max(n_edges, len(is_empty)))
         empty = np.flatnonzero(is_empty)
-        indices = np.insert(indices.astype(places, copy=False), graph.indptr[empty], empty)
+        indices = np.insert(indices.astype(index_type, copy=False), graph.indptr[empty], empty)
         weight = np.insert(weight, graph.indptr[empty], 1.0)
         indptr = indptr.astype(np.int64)
         indptr[1:] += np.cumsum(is_empty)
-        indptr = indptr.astype(places)
+        indptr = indptr.astype(index_type)
     is_even = _are_equal(graph.data)
     return Steps(indptr, indices, np.empty(0) if is_even else _chances(indptr, weight))
 
@@ -100,7 +104,8 @@ def _even(n_edges: np.ndarray) -> np.ndarray:
 
 
 def _are_equal(weight: np.ndarray) -> bool:
-    """Tell whether all weights are equal but for their sign."""
+    """Tell whether all weights have the same absolute value."""
+    # In parts: on most weighted graphs the first part says no, and none makes a large array.
     parts = (weight[start : start + AT_ONCE] for start in range(0, len(weight), AT_ONCE))
     return all((np.abs(part) == abs(weight[0])).all() for part in parts)
 

@@ -104,7 +104,7 @@ static void *allocate(int64_t count, size_t size);
 
 /* Index (N, p) of a table that all samples share as offsets (p, N) into one of them,
  * -1 for an empty slot: to find a neighbour by these takes a tenth of the time.  Sets
- * *offsets, to be freed, to NULL where there are none: tables differ, offsets have more
+ * *offsets, to be freed, to NULL if they cannot be used: tables differ, offsets have more
  * than 32 bits, or there was no memory. */
 static int share_offsets(const struct problem *a, int32_t **offsets);
 

@@ -54,7 +54,7 @@ struct share {
 struct team {
     item_body body;
     const void *context;
-    int64_t grain; /* items are claimed so many at a time */
+    int64_t grain; /* items of one claim */
     int64_t n_threads;
     char *shares;
     size_t share_bytes;
@@ -95,7 +95,7 @@ static void *work_thread(void *data)
     return NULL;
 }
 
-/* Runs `work` on the calling thread and on new threads, as many as can be had. */
+/* Runs `work` on the calling thread and on new threads; fewer if the system refuses some. */
 static void run_threads(struct team *team)
 {
     pthread_t threads[63];

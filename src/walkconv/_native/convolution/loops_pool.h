@@ -1,4 +1,4 @@
-/* The largest of every group of nodes, channel by channel, and who it came from.
+/* The largest of every group of nodes, channel by channel, and the member that has it.
  * Included once per instruction set and dtype, after kernel_loops.h. */
 
 typedef WHOLE NAME(lanes) __attribute__((vector_size(VECTOR_BYTES), may_alias));

@@ -1,4 +1,4 @@
-/* What all loops over graphs have in common.  They are plain C11: no threads, no state, no
+/* The common part of all loops over graphs.  They are plain C11: no threads, no state, no
  * memory that outlives a call.  Python hands out ranges to its own threads, and a call
  * releases the interpreter's lock. */
 #ifndef WALKCONV_GRAPHS_H
@@ -20,7 +20,7 @@
 #endif
 
 /* A function that Python calls; one that is written for constant arguments; and a request
- * for a cache line that nobody waits for. */
+ * for a cache line that does not wait for it. */
 #if defined(_MSC_VER) && !defined(__clang__)
 #define EXPORT __declspec(dllexport)
 #define ALWAYS_INLINE static __forceinline
@@ -42,8 +42,8 @@ enum { WALKCONV_OK = 0, WALKCONV_NO_MEMORY = 1 };
 /* Spreads the bits of a number, so that its first bits choose a slot of a table. */
 #define GOLDEN UINT64_C(0x9E3779B97F4A7C15)
 
-/* Makes room for `count` objects in `*memory`, which has room for `*held`; returns 0 if there
- * is no memory.  What was there is lost. */
+/* Makes room for `count` objects in `*memory`, which has room for `*held`; returns 0 if memory
+ * is missing.  The old content is lost.  Twice the room, so that growing is rare. */
 static inline int make_room(void **memory, int64_t *held, int64_t count, size_t size)
 {
     if (count <= *held)

@@ -1,13 +1,13 @@
 /* Nodes become groups, as defined in `coarsening/grouping.py`.
  *
- * Why it is fast: what waits is a heap of small records, and only what a group has touched is
- * looked at again when it ends. */
+ * Why it is fast: waiting nodes are small records in a heap, and only the nodes that a group
+ * has touched are looked at again when it is complete. */
 
 #include <math.h>
 
 #include "graphs.h"
 
-/* A node, and what it had left when it was put to wait. */
+/* A node, and the bonds it had left when it was put to wait. */
 struct waiting {
     int64_t left, node;
 };
@@ -45,7 +45,7 @@ EXPORT int walkconv_grow_groups(const int64_t *indptr, const int64_t *indices,
                                 const int64_t *bonds, int64_t n_nodes, int64_t group_size,
                                 int64_t *groups)
 {
-    /* A node waits again once at most for each group that touches it, of its edges one. */
+    /* A node waits again at most once for each group that touches it, by one edge at least. */
     const size_t most = (size_t)n_nodes + (size_t)indptr[n_nodes] + 1, n = (size_t)n_nodes + 1;
     struct waiting *heap = malloc(most * sizeof(struct waiting));
     int64_t *left = calloc(n, sizeof(int64_t)), *to_group = calloc(n, sizeof(int64_t));
@@ -60,7 +60,7 @@ EXPORT int walkconv_grow_groups(const int64_t *indptr, const int64_t *indices,
     for (int64_t place = n_waiting / 2 - 1; place >= 0; place--)
         sink(heap, n_waiting, place, heap[place]);
     while (n_waiting > 0) {
-        /* What a node has left only falls, so of its entries the newest comes first. */
+        /* The bonds a node has left only fall, so the newest of its entries comes first. */
         int64_t node = heap[0].node, n_nearby = 0;
         n_waiting--;
         sink(heap, n_waiting, 0, heap[n_waiting]);

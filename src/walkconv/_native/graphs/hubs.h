@@ -1,4 +1,4 @@
-/* What is counted to choose the hubs (`walks/sparse.py`). */
+/* Counts that choose the hubs (`walks/sparse.py`). */
 
 /* total (n_rows): the sum of a value over the nodes that each of some rows has edges to. */
 static void NAMED(sums_ahead)(const INDEX *indptr, const INDEX *indices, const double *value,
@@ -13,7 +13,7 @@ static void NAMED(sums_ahead)(const INDEX *indptr, const INDEX *indices, const d
     }
 }
 
-/* marks (n_nodes): a number for each node that tells which hubs it meets, how often each. */
+/* marks (n_nodes): a hash of the hubs of each node and of their proportions, 0 without hubs. */
 static void NAMED(mark_rows)(const INDEX *indptr, const INDEX *indices, const double *chances,
                              const uint8_t *is_hub, int64_t n_nodes, uint64_t *marks)
 {
@@ -25,6 +25,8 @@ static void NAMED(mark_rows)(const INDEX *indptr, const INDEX *indices, const do
             const double chance = chances ? chances[edge] : 1.0;
             if (is_hub[indices[edge]] && chance > 0) {
                 first = first > 0 ? first : chance;
+                /* Relative to the first hub: only proportions matter.  The limit keeps the
+                 * product within 64 bits. */
                 const double times = chance / first < 1e9 ? chance / first : 1e9;
                 const uint64_t share = (uint64_t)(1e9 * times);
                 mark ^= (uint64_t)indices[edge] + (share << 32);

@@ -14,11 +14,11 @@
 #include "graphs.h"
 
 /* Visits of a row in descending order belong to one tie while each lies within a relative TIE
- * of the one before.  Fewer visits than REACHED are none. */
+ * of the one before.  Fewer visits than REACHED count as none. */
 #define TIE 1e-9
 #define REACHED 2.2250738585072014e-308
 
-/* So many slots at most are kept sorted. */
+/* Most slots that are kept sorted. */
 enum { FEW_SLOTS = 48 };
 
 enum { BY_INDEX = 0, BY_CHANCE = 1, BY_DISPLACEMENT = 2 };
@@ -52,7 +52,7 @@ static inline uint64_t chance_of(uint64_t seed, int64_t node, int64_t other)
     return mixed(mixed(mixed(seed) ^ (uint64_t)node) ^ (uint64_t)other);
 }
 
-/* Whether a stands before b in a tie of `node`. */
+/* Whether a comes before b in a tie of `node`. */
 static inline int comes_before(int64_t a, int64_t b, int64_t node, const struct rule *rule)
 {
     if (a == node || b == node)
@@ -110,7 +110,7 @@ ALWAYS_INLINE void empty_slots(const struct slots *slots)
     }
 }
 
-/* What a node must have more of to be held. */
+/* A node is held if it has more visits than this. */
 ALWAYS_INLINE double least_held(const struct slots *slots)
 {
     return slots->n <= FEW_SLOTS ? slots->best[slots->n - 1] : slots->best[0];

@@ -1,5 +1,5 @@
-/* n_steps (n_nodes): how many steps each node needs to meet `n_wanted` nodes, itself included,
- * or all it can meet.  The search of `walks/reach.py`.
+/* n_steps (n_nodes): the number of steps that each node needs to meet `n_wanted` nodes, itself
+ * included, or all it can meet.  The search of `walks/reach.py`.
  *
  * Why it is fast: a search expands few nodes, and a node is marked with the search that has
  * found it, so nothing is cleared between searches.  Searches are independent: threads take

@@ -9,7 +9,7 @@
 
 #include "graphs.h"
 
-/* Where the nodes are; an axis with a period runs round a ring. */
+/* The positions of the nodes; an axis with a period runs round a ring. */
 struct layout {
     const double *places, *period; /* (n_nodes, n_dims), (n_dims) */
     int64_t n_dims;
@@ -30,8 +30,8 @@ static inline void exchange(double *values, int64_t a, int64_t b)
     values[b] = value;
 }
 
-/* Brings the values before `place` down to those that are no larger than it, in the time that
- * they are many (Hoare's selection); returns the value that sorting would put there. */
+/* Returns the value that sorting would put at `place`, in linear time (Hoare's selection).
+ * Then no larger value stands before it. */
 static double select_value(double *values, int64_t n, int64_t place)
 {
     int64_t first = 0, last = n - 1;
@@ -138,9 +138,12 @@ static void assign(const struct assignment *a, int64_t n_rows, int64_t n_columns
             a->before[target] = -1;
             a->is_settled[target] = 0;
         }
+        /* The cheapest path from the entering row to a free column (Dijkstra).  The prices keep
+         * all steps at least 0 long, which this search needs. */
         int64_t row = entering, column = -1;
         double travelled = 0.0;
         while (row >= 0) {
+            /* A row has the real columns and one of its own that leaves it unassigned. */
             for (int64_t j = 0; j <= n_columns; j++) {
                 const int64_t target = j < n_columns ? j : n_columns + row;
                 const double step = j < n_columns ? a->cost[row * n_columns + j] : cost_of_none;
@@ -162,12 +165,14 @@ static void assign(const struct assignment *a, int64_t n_rows, int64_t n_columns
             a->is_settled[column] = 1;
             row = a->owner[column];
         }
+        /* New prices, so that steps between columns and their owners cost 0 again. */
         a->row_price[entering] += travelled;
         for (int64_t target = 0; target < n; target++)
             if (a->is_settled[target] && target != column) {
                 a->row_price[a->owner[target]] += travelled - a->distance[target];
                 a->column_price[target] -= travelled - a->distance[target];
             }
+        /* Along the path every column passes to the row that reached it. */
         for (; a->before[column] >= 0; column = a->before[column])
             a->owner[column] = a->owner[a->before[column]];
         a->owner[column] = entering;
@@ -202,6 +207,7 @@ EXPORT int walkconv_orient_rows(int64_t start, int64_t n_rows, const int64_t *ca
     int64_t *near = malloc(n_most * sizeof(int64_t));
     const int has_memory = a.cost && a.row_price && a.column_price && a.distance && a.owner &&
                            a.before && a.chosen && a.is_settled && steps && near;
+    /* A candidate beyond the farthest offset by more than the reach fits no slot. */
     double farthest = 0.0;
     for (int64_t place = 0; place < n_slots * n_dims; place++)
         farthest = fabs(offsets[place]) > farthest ? fabs(offsets[place]) : farthest;

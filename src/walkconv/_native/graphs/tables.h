@@ -3,7 +3,7 @@
  * Why it is fast: a tally has an amount for every node of the graph, of which a walk touches
  * a hundred at random, and on a large graph each is a wait for memory.  A table keeps nodes
  * and amounts side by side in the order in which they were met, which is what the ranking
- * reads, and finds them by 1024 places of 16 bits: 14 KB that stay in the first cache.
+ * reads, and finds them by 1024 slots of 16 bits: 14 KB that stay in the first cache.
  * Amounts are added in the order in which a tally would add them: the bits are the same. */
 
 struct NAMED(table) {
@@ -35,7 +35,8 @@ ALWAYS_INLINE void NAMED(enter)(INDEX node, double amount, struct NAMED(table) *
     table->place[slot] = (uint16_t)++table->n;
 }
 
-/* Whether a step from some nodes may lead to too many. */
+/* Whether a step from some nodes may lead to too many.  Edges are counted, not nodes: that
+ * takes no walk, and never says too few. */
 ALWAYS_INLINE int NAMED(may_be_full)(const INDEX *indptr, const INDEX *nodes, int64_t n,
                                      int64_t n_before)
 {
@@ -65,8 +66,8 @@ ALWAYS_INLINE void NAMED(move_in_table)(const struct walk *w, const INDEX *nodes
     }
 }
 
-/* Walks from a node; returns how many nodes are visited, which the first table has then, or
- * 0 if they may be too many. */
+/* Walks from a node into the first table; returns the number of nodes visited, or 0 if they
+ * may be too many. */
 ALWAYS_INLINE int64_t NAMED(walk_in_table)(const struct walk *w, int64_t row,
                                            struct NAMED(table) *own,
                                            struct NAMED(table) *fronts, int is_even)
@@ -77,6 +78,7 @@ ALWAYS_INLINE int64_t NAMED(walk_in_table)(const struct walk *w, int64_t row,
     NAMED(clear_table)(own);
     NAMED(enter)(start[0], 1.0, own);
     for (int64_t step = 0; step < w->n_steps; step++) {
+        /* The last step goes straight into the answer, so only it is counted with what is there. */
         const int is_last = step == w->n_steps - 1;
         if (NAMED(may_be_full)(w->indptr, nodes, n, is_last ? own->n : 0))
             return 0;

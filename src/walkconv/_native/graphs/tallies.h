@@ -50,7 +50,7 @@ ALWAYS_INLINE void NAMED(move)(const struct walk *w, double *chance, const INDEX
     to->n = tally.n;
 }
 
-/* Walks on from the chances of a tally, but does not leave busy nodes in the last step.
+/* Walks on from the chances of a tally, but skips the last step from busy nodes.
  *
  * Returns the tally with the chances before the last step, `here` or `there`, whose nodes
  * from *n_left on the walk has not left. */
@@ -71,6 +71,7 @@ ALWAYS_INLINE struct NAMED(tally) *NAMED(walk_on)(const struct walk *w, int64_t 
     *n_left = here->n;
     if (n_steps > 0) {
         INDEX *nodes = here->node;
+        /* Busy nodes move to the end: the caller reads them there. */
         for (int64_t place = 0; place < *n_left;) {
             const INDEX node = nodes[place];
             if (w->is_busy[node]) {

@@ -2,14 +2,14 @@
  *
  * Why it is fast: most rows of a large graph meet few nodes and never leave their tables
  * (tables.h).  Rows with the same hubs share what follows from these up to a factor: it is
- * walked once, and of it only the nodes with the most are looked at.  In the last step of its
- * own a walk does not leave busy nodes at once: no node gains more from that than a bound, and
- * what it does gain is looked up for those that might be among the best.  Where the bound is
- * too weak to tell which they are, the step is done after all.  What the next rows read first
- * is fetched ahead, so that they need not wait for memory one by one. */
+ * walked once, and only its nodes with the most visits are read.  In its own last step a walk
+ * skips busy nodes: no node gains more from them than a bound, and the gain is looked up for
+ * the nodes that might be among the best.  Where the bound is too weak to tell, the step is
+ * done after all.  The memory that the next rows read first is fetched ahead, so that they do
+ * not wait for it piece by piece. */
 
-/* What rows share: a factor, the visits to be multiplied by it, the nodes with the most of them
- * in descending order, and a bound of the others'. */
+/* Visits that rows share: a factor, the visits before it is applied, the nodes with the most
+ * visits in descending order, and a bound for the nodes that are not listed. */
 struct NAMED(common) {
     double scale;
     const double *shared;
@@ -25,7 +25,7 @@ struct NAMED(hubs) {
     int64_t n, n_nodes_held, n_shares_held;
 };
 
-/* Memory of a call, which grows as needed, seldom. */
+/* Memory of a call.  It grows when a row needs more and is kept: new memory is slow. */
 struct NAMED(room) {
     struct NAMED(hubs) met, met_before;
     INDEX *listed;
@@ -49,6 +49,8 @@ static void NAMED(free_room)(struct NAMED(room) *room)
     free(room->top_value);
 }
 
+/* Two rows ahead, where the edges of the neighbours begin; one row ahead, when that is known,
+ * the first and the last of these edges. */
 ALWAYS_INLINE void NAMED(fetch_ahead)(const struct walk *w, const int64_t *rows, int64_t place,
                                       int64_t n_rows, int is_even)
 {
@@ -76,8 +78,8 @@ ALWAYS_INLINE void NAMED(fetch_ahead)(const struct walk *w, const int64_t *rows,
     }
 }
 
-/* Finds the hubs of a row; returns the largest chance of a step to one, or -1 if there is no
- * memory. */
+/* Finds the hubs of a row; returns the largest chance of a step to one, or -1 if memory is
+ * missing.  Shares are relative to it, so that rows with the same proportions have the same. */
 static double NAMED(find_hubs)(const struct walk *w, int64_t row, struct NAMED(hubs) *met)
 {
     const INDEX *indptr = w->indptr, *indices = w->indices;
@@ -110,8 +112,11 @@ static int NAMED(are_same)(const struct NAMED(hubs) *a, const struct NAMED(hubs)
     return 1;
 }
 
-/* Lists the nodes with the most in descending order; sets what the others have less of.
- * Returns 0 if there is no memory. */
+/* Lists the nodes with the most visits in descending order, and a bound for all other nodes.
+ * Returns 0 if memory is missing.
+ *
+ * The nodes are selected in a heap, then all ties of the last one are listed too: the bound
+ * is a little below it, and ties must not straddle it. */
 static int NAMED(list_most)(const struct NAMED(tally) *tally, int64_t n_wanted,
                             struct NAMED(room) *room, int64_t *n_listed, double *unlisted)
 {
@@ -155,17 +160,18 @@ static int NAMED(list_most)(const struct NAMED(tally) *tally, int64_t n_wanted,
     return 1;
 }
 
-/* Ranks what is known of a row; returns whether no other node can be among the best.
+/* Ranks the known visits of a row; returns whether no other node can be among the best.
  *
- * `bound` is what no node can gain more of from the busy nodes that were not left yet, where
- * the walk is with the chances `waiting`.  Candidates are `slack`, relatively, below what is
- * known of the last slot; where it is 1, `common` lists all nodes, in any order. */
+ * `bound` is the most that a node can gain from the busy nodes whose last step was skipped;
+ * the walk is there with the chances `waiting`.  Candidates may lie below the known last slot
+ * by the relative amount `slack`; if it is 1, `common` lists all nodes, in any order. */
 static int NAMED(rank_best)(const struct walk *w, int64_t row, const struct NAMED(tally) *own,
                             const struct NAMED(common) *common, double bound,
                             const double *waiting, double slack, INDEX *candidate,
                             double *value, const struct slots *slots)
 {
     const double scale = common->scale, *shared = common->shared, *visits = own->amount;
+    /* First a lower bound of the last slot, from visits without the skipped step. */
     empty_slots(slots);
     for (int64_t place = 0; place < own->n; place++) {
         const INDEX node = own->node[place];
@@ -186,6 +192,7 @@ static int NAMED(rank_best)(const struct walk *w, int64_t row, const struct NAME
     const double elsewhere = scale * common->unlisted + bound;
     if (elsewhere > 0 && elsewhere >= enough)
         return 0;
+    /* A candidate is a node that could reach the last slot with all of the bound. */
     int64_t n_found = 0;
     for (int64_t place = 0; place < own->n; place++) {
         candidate[n_found] = own->node[place];
@@ -203,6 +210,7 @@ static int NAMED(rank_best)(const struct walk *w, int64_t row, const struct NAME
         }
     }
     if (bound > 0) {
+        /* By column: the exact gain of a few candidates in place of the whole step. */
         const INDEX *indptr = w->busy_indptr, *indices = w->busy_indices;
         for (int64_t place = 0; place < n_found; place++) {
             const int64_t end = indptr[candidate[place] + 1];
@@ -214,10 +222,11 @@ static int NAMED(rank_best)(const struct walk *w, int64_t row, const struct NAME
         NAMED(hold_best)(candidate, value, n_found, slots);
     const double low =
         NAMED(order_best)(row, candidate, value, n_found, &w->rule, slots);
+    /* Certain if no tie of the last slot reaches down to where nodes were dropped. */
     return n_found <= slots->n || enough == 0 || low * (1.0 - TIE) > enough;
 }
 
-/* Walks from the hubs of a row, whose visits are to be shared. */
+/* Walks from the hubs of a row.  Rows share these visits, so no step is skipped. */
 static void NAMED(walk_from_hubs)(const struct walk *w, const struct NAMED(hubs) *met,
                                   struct NAMED(tally) *here, struct NAMED(tally) *there,
                                   struct NAMED(tally) *visits, int is_even)
@@ -267,6 +276,7 @@ ALWAYS_INLINE int NAMED(walk_all)(const struct walk *w, const int64_t *rows, int
                 status = WALKCONV_NO_MEMORY;
                 break;
             }
+            /* Rows of a group follow each other: only its first row walks from the hubs. */
             if (!NAMED(are_same)(&room.met, &room.met_before)) {
                 const struct NAMED(hubs) met = room.met;
                 room.met = room.met_before;
@@ -282,6 +292,7 @@ ALWAYS_INLINE int NAMED(walk_all)(const struct walk *w, const int64_t *rows, int
             common = (struct NAMED(common)){scale, shared.amount, room.listed, n_listed,
                                             unlisted};
         }
+        /* The first step of the row's own walk, without the hubs if it shares them. */
         own.node[0] = (INDEX)row;
         own.amount[row] = 1.0;
         own.n = 1;
@@ -305,6 +316,7 @@ ALWAYS_INLINE int NAMED(walk_all)(const struct walk *w, const int64_t *rows, int
         double bound = 0.0;
         for (int64_t busy = n_left; busy < at->n; busy++)
             bound += at->amount[at->node[busy]] * w->most_likely[at->node[busy]];
+        /* Mostly once: again with the skipped step done, then with every node reached. */
         double slack = SLACK;
         for (;;) {
             const int64_t n_known = own.n + common.n_listed + 1;

@@ -121,8 +121,10 @@ class Columns:
             lowest, highest = (np.where(n_present, bound, 0.0) for bound in (lowest, highest))
         if not (np.isfinite(lowest) & np.isfinite(highest)).all():
             raise ValueError("X must hold finite numbers or NaN; got infinity. Replace it first.")
+        # By the bounds: the variance of a constant column may be a rounding error above zero.
         is_constant = lowest == highest
         _, exponent = np.frexp(np.maximum(-lowest, highest))
+        # A column of subnormal numbers would need a larger power than a double can hold.
         factor = np.ldexp(1.0, np.minimum(-exponent, 1023))
         n_values = np.maximum(n_present, 1)
         present = _zero_where_missing if has_missing else _unchanged
@@ -132,6 +134,7 @@ class Columns:
             chunk = present(chunk * factor - mean)
             total += chunk.sum(axis=0)
             squares += np.einsum("ij,ij->j", chunk, chunk)
+        # `mean` is rounded, so what is left has a small mean of its own: it is taken out as well.
         rest = total / n_values
         length = np.where(is_constant, np.inf, np.sqrt(squares - total * rest))
         return Moments(is_constant, n_present, factor, mean, rest, length)
@@ -171,6 +174,7 @@ def _unchanged(values: np.ndarray) -> np.ndarray:
 def correlations(here: Columns, there: Columns) -> np.ndarray:
     """Return the correlations (n_here, n_there) of two blocks; 0 for a column with itself."""
     tile = np.zeros((here.n_columns, there.n_columns))
+    # Chunks of rows: only one chunk is dense and in double precision at a time.
     rows_at_once = min(here.rows_at_once, there.rows_at_once)
     for start in range(0, here.n_rows, rows_at_once):
         stop = start + rows_at_once

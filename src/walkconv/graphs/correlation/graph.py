@@ -112,8 +112,10 @@ def correlate_columns(
         if n_edges is None:
             raise ValueError(
                 "n_edges must be given with a client; got None. All pairs would be sent back here: "
-                "set n_edges, or leave out client."
+                "set n_edges, or call without client."
             )
+    # The moments are measured first: a column without values or with infinity is refused before
+    # the long computation.
     blocks = _blocks(table, tile_size, client)
     n_present = np.concatenate([block.moments.n_present for block in blocks])
     if not n_present.all():

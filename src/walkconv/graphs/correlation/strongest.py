@@ -67,9 +67,11 @@ class Strongest:
         n_rows, n_columns = tile.shape
         mine = self._best(row, n_rows)
         its = mine if mirrored is None else mirrored._best(column, n_columns)
+        # No entry reaches infinity: columns take nothing unless `mirrored` is given.
         of_rows, of_columns = _limits(mine[0]), np.full(n_columns, np.inf)
         if mirrored is not None:
             of_columns = _limits(its[0])
+        # In the type of the tile, so that the loop compares whole vectors without conversions.
         limits = [limit.astype(tile.dtype) for limit in (of_rows, of_columns)]
         n_kept = self.cell.shape[1]
         native.walkconv_insert_tile(
@@ -99,6 +101,7 @@ class Strongest:
 
     def merge(self, row: int, column: np.ndarray, value: np.ndarray) -> None:
         """Insert known correlations (n_rows, n_others) of the rows from `row` on."""
+        # Some rows at a time: ranking makes several copies of what it sorts.
         for start in range(0, len(column), MERGED_AT_ONCE):
             part = slice(start, start + MERGED_AT_ONCE)
             rows = np.arange(row, row + len(column))[part] - self.first
@@ -132,12 +135,13 @@ def add_products(
     for which in range(start, stop):
         used = np.flatnonzero(column[which] >= 0)
         products = rows[nodes[which]] * rows[column[which, used]]
+        # `cumsum` adds one product after the other, as the loop does. `sum` adds in pairs.
         a, b, c, d = products.reshape(len(used), products.shape[1] // 4, 4).cumsum(axis=1)[:, -1].T
         value[which, used] += (a + b) + (c + d)
 
 
 def _limits(cells: np.ndarray) -> np.ndarray:
-    """Return the smallest strengths (n_rows,) that are rounded to the last cells, or `TINY`."""
+    """Return the smallest strengths (n_rows,) that round to the last cells, or `TINY`."""
     return np.maximum((cells[:, -1] - 0.5) * TIE_CELL, TINY)
 
 
