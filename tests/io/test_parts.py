@@ -127,3 +127,54 @@ def test_a_parquet_column_of_two_types_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r"'x' holds Int64 in the first rows and String later"):
         write_table_parts(parts, tmp_path / "table.parquet")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("text", ["a\n1\n ", "a,b\n1,2\n\t ,3\n", 'a,b\n1,2\n3," "\n'])
+def test_a_cell_of_spaces_is_not_an_empty_cell(tmp_path, text):
+    path = tmp_path / "table.csv"
+    path.write_text(text)
+    whole = read_table(path)
+    parts = list(read_table_parts(path, numbers=whole.columns, n_bytes=4))
+    found = pl.concat([part.cast(pl.String) for part in parts])
+    assert found.null_count().sum_horizontal().item() == 0
+    assert [part.schema for part in parts][-1] != parts[0].schema
+    assert found.select(pl.all().str.strip_chars() == "").sum().sum_horizontal().item() == 1
+
+
+def test_a_row_that_never_ends_is_refused_early(tmp_path, monkeypatch):
+    monkeypatch.setattr("walkconv.io.parts.MOST_ROW_BYTES", 100)
+    path = tmp_path / "table.csv"
+    path.write_text('a,b\n1,2\n"3,4\n' + "5,6\n" * 1000)
+    with pytest.raises(ValueError, match=r"rows of at most .* MiB.*quote missing"):
+        list(read_table_parts(path, n_bytes=16))
+
+
+def test_quotes_are_followed_back_to_the_last_whole_row(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text('a,b\n1,"x"\n2,"y\n' + "\n" * 50_000 + '"\n3,"z"\n')
+    found = pl.concat(read_table_parts(path, n_bytes=40_000))
+    assert found["a"].to_list() == [1, 2, 3]
+    assert found.equals(read_table(path))
+
+
+READERS = {"whole": read_table, "in parts": lambda path: list(read_table_parts(path))}
+
+
+@pytest.mark.parametrize("way", READERS)
+@pytest.mark.parametrize("text", ["a," * 2000, 'a,"b' + "\n1,2" * 2000])
+def test_a_header_of_too_many_columns_is_refused(tmp_path, monkeypatch, way, text):
+    monkeypatch.setattr("walkconv.io.csv_text.MOST_COLUMNS", 1000)
+    path = tmp_path / "table.csv"
+    path.write_text(text + "\n1,2\n")
+    with pytest.raises(ValueError, match="header of at most 1,000 columns"):
+        READERS[way](path)
+
+
+@pytest.mark.parametrize("way", READERS)
+def test_a_long_table_of_carriage_returns_is_refused_before_it_is_read(tmp_path, monkeypatch, way):
+    monkeypatch.setattr("walkconv.io.csv_text.MOST_COLUMNS", 1000)
+    monkeypatch.setattr("polars.read_csv", None)
+    path = tmp_path / "table.csv"
+    path.write_text("a,b\r" + "1,2\r" * 2000)
+    with pytest.raises(ValueError, match="end its lines with a line feed"):
+        READERS[way](path)

@@ -6,7 +6,9 @@ import mmap
 import re
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import closing
 from functools import partial
+from typing import BinaryIO
 
 import polars as pl
 
@@ -17,6 +19,13 @@ DOUBLED = re.compile(r"._duplicated_\d+$")
 """What polars makes of a name that a column before has too."""
 BLANK_LINE = re.compile(rb"\n\r?\n")
 ENDINGS = {",": ".csv", "\t": ".tsv"}
+MOST_COLUMNS = 2**20
+"""Columns that a table of text may have: each costs a kilobyte or two, however short its name."""
+MOST_ROW_BYTES = 2**26
+"""Bytes of a row, at most, where a table is read in parts."""
+HEADER_BYTES = 2**20
+"""Bytes of a header that are looked at together."""
+NEWLINE, QUOTE = b"\n", b'"'
 
 
 def read_csv(
@@ -39,6 +48,8 @@ def read_csv(
     types : mapping of str to polars DataType, optional
         Types of columns; the cells decide about the others.
     """
+    with closing(io.BytesIO(source) if isinstance(source, bytes) else open(source, "rb")) as file:
+        read_header(file, path, separator)
     read = partial(
         pl.read_csv,
         source,
@@ -64,6 +75,38 @@ def read_csv(
                 f"{path} must have a name of its own for each column; found twice: {listed(twice)}."
             )
     return _without_blank_lines(table, source, path, separator)
+
+
+def read_header(file: BinaryIO, path: str, separator: str) -> bytes:
+    """Return the header of a table and one blank line before it; refuse a very long header."""
+    blank, header = b"", list[bytes]()
+    n_bytes = n_separators = n_quotes = 0
+    while piece := file.readline(HEADER_BYTES):
+        if not header and not piece.strip(b"\r\n"):
+            blank = piece
+            continue
+        header.append(piece)
+        n_bytes += len(piece)
+        n_separators += piece.count(separator.encode())
+        n_quotes += piece.count(QUOTE)
+        if n_separators >= MOST_COLUMNS or n_bytes > MOST_ROW_BYTES:
+            if b"\r" in b"".join(header).replace(b"\r\n", b""):
+                raise _ends_with_returns(path)
+            raise ValueError(
+                f"{path} must have a header of at most {MOST_COLUMNS:,} columns and "
+                f"{MOST_ROW_BYTES // 2**20} MiB; it has a longer one. Is a quote or an end of line "
+                "missing?"
+            )
+        if piece.endswith(NEWLINE) and n_quotes % 2 == 0:
+            break
+    return blank + b"".join(header)
+
+
+def _ends_with_returns(path: str) -> ValueError:
+    return ValueError(
+        f"{path} must end its lines with a line feed; they end with a carriage return alone. "
+        "Save it again with the ends of lines of Unix or Windows."
+    )
 
 
 def _without_blank_lines(
@@ -114,10 +157,7 @@ def _check_header(table: pl.DataFrame, path: str, separator: str) -> None:
     if any("\N{REPLACEMENT CHARACTER}" in name for name in table.columns):
         raise not_utf8(path)
     if any("\r" in name for name in table.columns):
-        raise ValueError(
-            f"{path} must end its lines with a line feed; they end with a carriage return alone. "
-            "Save it again with the ends of lines of Unix or Windows."
-        )
+        raise _ends_with_returns(path)
     if table.width > 1:
         return
     name, cells = table.columns[0], table.to_series().drop_nulls().head(1).cast(pl.String)

@@ -5,6 +5,7 @@ with a row, and each block is read as a table with the header of the file.
 """
 
 import os
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -12,7 +13,7 @@ from typing import BinaryIO
 
 import polars as pl
 
-from walkconv.io.csv_text import read_csv
+from walkconv.io.csv_text import MOST_ROW_BYTES, NEWLINE, QUOTE, read_csv, read_header
 from walkconv.io.formats import PARQUET, SEPARATORS, ending_of
 from walkconv.io.packed import open_unpacked
 from walkconv.io.tables import check_table_file, naming, no_rows, read_table
@@ -21,7 +22,11 @@ PART_BYTES = 2**24
 """Bytes of a part: of text, or of its values as float64."""
 LARGE_BYTES = 2**31
 """A Parquet file with more numbers than this, as float64, is not read whole for a fit."""
-NEWLINE, QUOTE = b"\n", b'"'
+BLANK_CELL = {
+    ",": re.compile(rb'(?:^|[,\n"])[ \t]+(?:$|[,\r\n"])'),
+    "\t": re.compile(rb'(?:^|[\t\n"]) +(?:$|[\t\r\n"])'),
+}
+"""A cell of spaces, or what may be one: polars reads nothing there if it expects a number."""
 
 
 def read_table_parts(
@@ -118,10 +123,10 @@ def _text_parts(
 ) -> Iterator[pl.DataFrame]:
     types: dict[str, pl.DataType] = dict.fromkeys(numbers, pl.Float64())
     n_before = 0
-    for text in _blocks(path, n_bytes):
+    for header, rows in _blocks(path, separator, n_bytes):
         try:
             with naming(path):
-                part = _read_block(text, path, separator, types)
+                part = _read_block(header, rows, path, separator, types)
         except ValueError as error:
             if n_before:
                 error.add_note(f"(This is in the rows after row {n_before}.)")
@@ -135,45 +140,64 @@ def _text_parts(
 
 
 def _read_block(
-    text: bytes, path: str, separator: str, types: dict[str, pl.DataType]
+    header: bytes, rows: bytes, path: str, separator: str, types: dict[str, pl.DataType]
 ) -> pl.DataFrame:
     """Return a block as a table; a column with other cells than expected has the type of these."""
+    text = header + rows
     try:
-        return read_csv(text, path, separator=separator, types=types)
+        part = read_csv(text, path, separator=separator, types=types)
     except pl.exceptions.PolarsError:
+        part = None
+    if part is None or (_lacks_numbers(part, types) and BLANK_CELL[separator].search(rows)):
         fitting = {name: kind for name, kind in types.items() if kind == pl.String}
-        return read_csv(text, path, separator=separator, types=fitting)
+        part = read_csv(text, path, separator=separator, types=fitting)
+    return part
 
 
-def _blocks(path: str, n_bytes: int) -> Iterator[bytes]:
-    """Yield the text of a file in blocks of whole rows, each below the header."""
+def _lacks_numbers(part: pl.DataFrame, types: dict[str, pl.DataType]) -> bool:
+    """Say whether a cell is empty in a column that was expected to hold numbers."""
+    expected = [name for name, kind in types.items() if kind.is_numeric() and name in part.columns]
+    return any(part[name].null_count() for name in expected)
+
+
+def _blocks(path: str, separator: str, n_bytes: int) -> Iterator[tuple[bytes, bytes]]:
+    """Yield the header and some rows, as text, until all rows are read."""
     if path == "-":
-        yield from _rows_in_blocks(sys.stdin.buffer, n_bytes)
+        yield from _rows_in_blocks(sys.stdin.buffer, path, separator, n_bytes)
         return
     with closing(open_unpacked(path)) as file:
-        yield from _rows_in_blocks(file, n_bytes)
+        yield from _rows_in_blocks(file, path, separator, n_bytes)
 
 
-def _rows_in_blocks(file: BinaryIO, n_bytes: int) -> Iterator[bytes]:
-    header = file.readline()
-    while (header.count(QUOTE) % 2 or not header.strip(b"\r\n")) and (line := file.readline()):
-        header += line
+def _rows_in_blocks(
+    file: BinaryIO, path: str, separator: str, n_bytes: int
+) -> Iterator[tuple[bytes, bytes]]:
+    header = read_header(file, path, separator)
     rest, is_first = b"", True
     while block := file.read(n_bytes):
         block = rest + block
         end = _end_of_rows(block)
         rest = block[end:]
         if end:
-            yield header + block[:end]
+            yield header, block[:end]
             is_first = False
+        if len(rest) > MOST_ROW_BYTES + n_bytes:
+            raise ValueError(
+                f"{path} must have rows of at most {MOST_ROW_BYTES // 2**20} MiB; it has a longer "
+                "one. Is a quote missing?"
+            )
     if rest or is_first:
-        yield header + rest
+        yield header, rest
 
 
 def _end_of_rows(block: bytes) -> int:
     """Return where the last whole row ends; a line that ends inside quotes goes on."""
     n_quotes, stop = block.count(QUOTE), len(block)
-    while end := block.rfind(NEWLINE, 0, stop) + 1:
+    while stop > 0:
+        if n_quotes % 2:  # inside quotes: go on before the last one
+            stop, n_quotes = block.rfind(QUOTE, 0, stop), n_quotes - 1
+            continue
+        end = block.rfind(NEWLINE, 0, stop) + 1
         n_quotes -= block.count(QUOTE, end, stop)
         if n_quotes % 2 == 0:
             return end
