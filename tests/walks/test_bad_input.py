@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+import walkconv
 from walkconv import diagnose, expected_visits, select_neighbors
 
 GRAPH = np.ones((4, 4))
@@ -73,3 +74,15 @@ def test_ties_may_be_a_tensor_that_records_gradients():
     found = select_neighbors(GRAPH, n_neighbors=2, ties=places)
     expected = select_neighbors(GRAPH, n_neighbors=2, ties=[[0.0], [1.0], [2.0], [3.0]])
     np.testing.assert_array_equal(found.index, expected.index)
+
+
+@pytest.mark.parametrize("way", ["select", "visits", "coarsen"])
+def test_a_walk_of_endless_steps_is_refused(way):
+    graph = walkconv.grid_graph((3, 3))
+    calls = {
+        "select": lambda n: walkconv.select_neighbors(graph, n_neighbors=2, n_steps=n),
+        "visits": lambda n: walkconv.expected_visits(graph, n_steps=n),
+        "coarsen": lambda n: walkconv.coarsen(graph, group_size=2, n_steps=n),
+    }
+    with pytest.raises(ValueError, match=r"n_steps must be at most 10000; got 10{15}\. A walk so"):
+        calls[way](10**15)

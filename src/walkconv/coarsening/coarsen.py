@@ -11,6 +11,7 @@ from walkconv._checks import check_integer
 from walkconv.coarsening.grouping import grow_groups
 from walkconv.coarsening.nearness import near_graph
 from walkconv.walks import select_checked
+from walkconv.walks.reach import check_steps
 from walkconv.walks.slots import check_places
 
 CANDIDATES = 8
@@ -118,7 +119,7 @@ def coarsen_checked(
 ) -> Coarsening:
     """Return the groups as `coarsen` does, of a graph that `as_graph` returned."""
     group_size = check_integer(group_size, "group_size", minimum=1)
-    n_steps = check_integer(n_steps, "n_steps", minimum=1)
+    n_steps = check_steps(n_steps, minimum=1)
     walked = graph
     if positions is not None:
         places = check_places(positions, period, graph.shape[0])

@@ -14,10 +14,9 @@ from walkconv.networks.architecture import Convolution, Layer, Pooling, parse_ar
 from walkconv.networks.network import Dropped, Weighting
 from walkconv.training.loop import SCHEDULES, SOLVERS, TrainingSettings
 from walkconv.training.precision import Precision
+from walkconv.walks.reach import check_steps
 
 ORDERS = ("visits", "direction", "auto")
-MOST_STEPS = 10_000
-"""A walk takes as long as it has steps, and a model file may ask for any number."""
 CHOSEN = {
     "architecture": "auto",
     "n_neighbors": "auto",
@@ -253,8 +252,7 @@ def _check_steps(n_steps: Any) -> int | Literal["auto"]:
     if isinstance(n_steps, str):
         check_option(n_steps, "n_steps", ["auto"])
         return "auto"
-    hint = "A walk so long has forgotten where it began."
-    return check_integer(n_steps, "n_steps", minimum=0, maximum=MOST_STEPS, hint=hint)
+    return check_steps(n_steps)
 
 
 def _check_patience(early_stopping: Any) -> int | None:

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from walkconv._adapters import as_graph
-from walkconv._checks import check_integer
+from walkconv.walks.reach import check_steps
 
 
 def transition_matrix(graph: Any) -> np.ndarray:
@@ -72,7 +72,7 @@ def expected_visits(graph: Any, *, n_steps: int) -> np.ndarray:
 
 def visits_checked(graph: sp.csr_array, *, n_steps: int) -> np.ndarray:
     """Return the visits as `expected_visits` does, of a graph that `as_graph` returned."""
-    n_steps = check_integer(n_steps, "n_steps", minimum=0)
+    n_steps = check_steps(n_steps)
     step = _steps(graph)
     start = np.eye(len(step))
     visits = start

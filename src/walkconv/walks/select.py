@@ -19,7 +19,7 @@ from walkconv.walks.block_file import BlockFile, identify_selection
 from walkconv.walks.neighbors import Neighbors
 from walkconv.walks.plan import Plan
 from walkconv.walks.ranking import BY_CHANCE, BY_DISPLACEMENT, BY_INDEX, TieRule
-from walkconv.walks.reach import enough_steps
+from walkconv.walks.reach import check_steps, enough_steps
 from walkconv.walks.slots import (
     CANDIDATES_PER_SLOT,
     REACHED_PER_SLOT,
@@ -188,7 +188,8 @@ def select_checked(
         check_option(n_steps, "n_steps", ["auto"])
         n_reached = n_neighbors if places is None else REACHED_PER_SLOT * n_neighbors
         n_steps = enough_steps(graph, min(n_nodes, n_reached))
-    n_steps = check_integer(n_steps, "n_steps", minimum=0)
+    else:
+        n_steps = check_steps(n_steps)
     n_ranked = n_neighbors
     if places is not None:
         # The node itself must be a candidate. The first of its k + 1 visits is to itself, so at
