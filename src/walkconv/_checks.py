@@ -1,5 +1,7 @@
 """Checks of input, before any work. An error says what must hold, what was given, what to do."""
 
+import math
+import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -12,6 +14,8 @@ import scipy.sparse as sp
 
 SHOWN = 5
 """Number of names that a message lists. It only counts the others."""
+COPIES = 4
+"""Numbers that training keeps for each weight: itself, its gradient and two moments."""
 
 
 def check_integer(
@@ -40,6 +44,21 @@ def check_number(
         highest = "finite" if below == np.inf else f"less than {below:g}"
         raise ValueError(f"{name} must be {lowest} and {highest}; got {value}.")
     return value
+
+
+def check_parameters(*shape: int, layer: str) -> None:
+    """Refuse weights of a layer for whose training the memory is not enough."""
+    needed = COPIES * 4 * math.prod(shape)
+    # The system would grant such an array, and kill the process while it is filled.
+    has_size = hasattr(os, "sysconf")  # not on Windows
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if has_size else needed
+    if needed > memory:
+        sides = " x ".join(map(str, shape))
+        raise ValueError(
+            f"The weights of each layer must fit into the memory, {memory / 2**30:.0f} GiB, "
+            f"{COPIES} times; those of {layer} ({sides}) take {needed / 2**30:.0f} GiB. Give the "
+            "layers fewer filters or units, or pool more nodes."
+        )
 
 
 def check_flag(value: Any, name: str) -> bool:

@@ -160,3 +160,18 @@ def test_weighting_reaches_every_convolution():
 def test_bad_settings(architecture, graph, settings, message):
     with pytest.raises(ValueError, match=message):
         network(architecture, graph, **settings)
+
+
+@pytest.mark.parametrize("architecture", ["C999999999", "FC999999999", "C999-P2-FC999999999"])
+def test_layers_that_no_memory_holds_are_refused_before_they_are_made(architecture):
+    layer = architecture.split("-")[-1]
+    with pytest.raises(
+        ValueError, match=rf"fit into the memory, .*{layer} \(.*GiB.*Give the layers"
+    ):
+        network(architecture)
+
+
+def test_the_output_layer_must_fit_into_memory_too(monkeypatch):
+    monkeypatch.setattr("os.sysconf", lambda name: 100)
+    with pytest.raises(ValueError, match=r"those of the output layer \(2 x 1200\)"):
+        network("", n_outputs=2, n_channels=100)

@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 import torch
 from torch import Tensor, nn
 
-from walkconv._checks import check_integer, check_option, describe
+from walkconv._checks import check_integer, check_option, check_parameters, describe
 from walkconv.conv import graph_conv
 from walkconv.walks import Neighbors
 
@@ -108,7 +108,10 @@ class GraphConv(LayerWithTables):
         self.weighting = check_option(weighting, "weighting", ["rank", "signed_visits"])
         is_fixed = isinstance(neighbors, Neighbors)
         n_neighbors = neighbors.index.shape[1] if is_fixed else neighbors
-        shape = (check_integer(n_neighbors, "neighbors", minimum=1), self.c_in, self.c_out)
+        n_neighbors = check_integer(n_neighbors, "neighbors", minimum=1)
+        shape = (n_neighbors, self.c_in, self.c_out)
+        if not torch.empty(0, device=device).is_meta:  # a loaded model has its weights
+            check_parameters(*shape, layer=f"C{self.c_out}")
         self.weight = nn.Parameter(torch.empty(shape, device=device, dtype=dtype))
         if bias:
             self.bias = nn.Parameter(torch.empty(self.c_out, device=device, dtype=dtype))

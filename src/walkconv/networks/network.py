@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from walkconv._checks import check_integer, check_option
+from walkconv._checks import check_integer, check_option, check_parameters
 from walkconv.layers import GraphConv, GraphPool, GraphReadout
 from walkconv.networks.architecture import (
     Convolution,
@@ -289,11 +289,12 @@ def _fully_connected(plan: NetworkPlan, width: int) -> list[nn.Module]:
     dense: list[nn.Module] = []
     for layer in plan.layers:
         if isinstance(layer, FullyConnected):
-            dense.append(nn.Linear(width, layer.n_units))
+            dense.append(_linear(width, layer.n_units, str(layer)))
             dense += [nn.BatchNorm1d(layer.n_units)] if plan.normalization == "batch" else []
             dense += [nn.ReLU(), nn.Dropout(plan.dropout)]
             width = layer.n_units
-    return [*dense, nn.Linear(width, check_integer(plan.n_outputs, "n_outputs", minimum=1))]
+    n_outputs = check_integer(plan.n_outputs, "n_outputs", minimum=1)
+    return [*dense, _linear(width, n_outputs, "the output layer")]
 
 
 def _node_output(output: NodeOutput, width: int, n_nodes: int, n_outputs: int) -> list[nn.Module]:
@@ -303,7 +304,13 @@ def _node_output(output: NodeOutput, width: int, n_nodes: int, n_outputs: int) -
             f"{output} has {output.n_values} output(s) at each of {n_nodes} nodes: y must have "
             f"{n_nodes * output.n_values} columns, node by node; got {n_outputs}."
         )
-    return [nn.Linear(width, output.n_values), nn.Flatten()]
+    return [_linear(width, output.n_values, str(output)), nn.Flatten()]
+
+
+def _linear(width: int, n_units: int, name: str) -> nn.Linear:
+    if not torch.empty(0).is_meta:  # a loaded model has its weights
+        check_parameters(n_units, width, layer=name)
+    return nn.Linear(width, n_units)
 
 
 def _level(plan: NetworkPlan, number: int, n_nodes: int | None) -> Level | None:
