@@ -175,8 +175,11 @@ def test_files_of_others(tmp_path):
         read_file(path, "note")
     with pytest.raises(FileNotFoundError, match="There is no file"):
         read_file(tmp_path / "none", "note")
-    with pytest.raises(FileNotFoundError, match="There is no file"):
+    with pytest.raises(ModelFileError, match="must be a regular file; it is a folder"):
         read_file(tmp_path, "note")
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ModelFileError, match="it is a pipe or a device"):
+        read_file(tmp_path / "pipe", "note")
 
 
 def test_a_failed_write_leaves_the_old_file(path, monkeypatch):

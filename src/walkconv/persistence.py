@@ -81,11 +81,16 @@ def read_file(path: str | os.PathLike, kind: str) -> tuple[dict[str, np.ndarray]
     FileNotFoundError
         If the file does not exist.
     ModelFileError
-        If the file is not a complete file of that kind in a known format.
+        If it is no regular file, or not a complete file of that kind in a known format.
     """
     path = Path(path)
-    if not path.is_file():
+    if not path.exists():
         raise FileNotFoundError(f"There is no file {str(path)!r}.")
+    if not path.is_file():
+        kind = "a folder" if path.is_dir() else "a pipe or a device"
+        raise ModelFileError(
+            f"{path} must be a regular file; it is {kind}. Copy what it holds to a file first."
+        )
     try:
         with safe_open(path, framework="np") as file:
             metadata = file.metadata() or {}
