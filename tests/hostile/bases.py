@@ -45,6 +45,18 @@ def models():
         _saved(GraphCNNClassifier(standardize="relevance", **small).fit(np.abs(X), labels)),
         _saved(GraphCNNRegressor("C2", order=np.arange(12.0).reshape(6, 2), **small).fit(X, Y)),
         _saved(GraphCNNRegressor("C2-FC3", **small).fit(mixed(), Y)),
+        _saved(
+            GraphCNNRegressor(
+                "C2", loss="quantile", quantile=0.9, scoring="r2", early_stopping=2, **small
+            ).fit(X, Y)
+        ),
+        _saved(GraphCNNRegressor("C2", loss="poisson", precision="bfloat16", **small).fit(X, Y)),
+        _saved(
+            GraphCNNClassifier("C2", label_smoothing=0.1, **small).fit(
+                mixed(), labels, calibrate=True
+            )
+        ),
+        _saved(GraphCNNRegressor(max_iter=2, n_members=1, random_state=0).fit(frame, Y)),
     ]
 
 
