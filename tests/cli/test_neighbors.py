@@ -8,6 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 import walkconv
+from walkconv.estimators.settings import FIXED
 
 EDGES = "source,target,weight\nb,a,3\nb,c,-1\nd,d,1\n"
 EXPECTED = """node,rank,neighbor,visits,sign
@@ -106,8 +107,7 @@ def test_by_default_there_are_9_neighbours_or_all_nodes(run, tmp_path):
     assert "fill all 4 slots" in run("neighbors", tmp_path / "four.txt")[2]
     (tmp_path / "path.txt").write_text("\n".join(f"{i} {i + 1}" for i in range(11)))
     assert "fill all 9 slots" in run("neighbors", tmp_path / "path.txt")[2]
-    for kind in (walkconv.GraphCNNClassifier, walkconv.GraphCNNRegressor):
-        assert kind().n_neighbors == 9
+    assert FIXED["n_neighbors"] == 9
 
 
 @pytest.mark.parametrize(("n_steps", "n_kept"), [(1, 2), (2, 4)])

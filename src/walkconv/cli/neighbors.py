@@ -6,15 +6,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from walkconv._defaults import N_NEIGHBORS
 from walkconv.cli.options import Quiet, Steps, check_output, hint_at
 
 if TYPE_CHECKING:
     import polars as pl
 
     from walkconv.io import NamedGraph
-
-N_NEIGHBORS = 9
-"""Neighbours if no number is given, as in the estimators."""
 
 logger = logging.getLogger(__name__)
 

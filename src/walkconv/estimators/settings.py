@@ -8,6 +8,7 @@ import torch
 
 from walkconv._adapters import is_form
 from walkconv._checks import check_flag, check_integer, check_number, check_option, describe
+from walkconv._defaults import N_NEIGHBORS
 from walkconv.estimators.losses import Loss
 from walkconv.estimators.scoring import Scorer, check_scoring
 from walkconv.networks.architecture import Convolution, Layer, Pooling, parse_architecture
@@ -31,7 +32,7 @@ CHOSEN = {
 }
 """Settings that the search chooses, and the value of each that leaves the choice to it."""
 FIXED = {
-    "n_neighbors": 9,
+    "n_neighbors": N_NEIGHBORS,
     "order": "visits",
     "shift": 0,
     "standardize": True,
