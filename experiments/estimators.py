@@ -10,7 +10,7 @@ from typing import Any
 from walkconv import GraphCNNClassifier, GraphCNNRegressor
 
 KINDS = {"classification": GraphCNNClassifier, "regression": GraphCNNRegressor}
-CLASS_ATTRIBUTES = ("ties", "weighting", "conv_dropped")
+CLASS_ATTRIBUTES = ("ties", "weighting", "conv_dropped", "normalization")
 RENAMED = {"clip": "soft_clip", "positions": "order"}
 
 

@@ -21,7 +21,6 @@ VARIANTS = {
     "rmsprop without normalization": {
         "solver": "rmsprop",
         "schedule": "constant",
-        "normalization": None,
     },
     "members": {"n_members": 3, "max_iter": 4},
     "early stopping": {"early_stopping": 3, "max_iter": 20},
@@ -29,7 +28,10 @@ VARIANTS = {
     "pooling": {"architecture": "C3-P2-C2"},
     "positions": {"order": np.arange(7.0)[:, None]},
 }
-RARE = {"pooling": {"ties": "random"}, "positions": {}}
+RARE = {
+    "pooling": {"ties": "random"},
+    "rmsprop without normalization": {"normalization": None},
+}
 
 
 class PowerCutError(Exception):
@@ -139,6 +141,7 @@ def test_other_arguments_are_refused(stopped, table, values, path, changes, mess
         ({"ties": np.zeros((7, 1))}, "ties has changed"),
         ({"weighting": "signed_visits"}, "weighting was 'rank' and is 'signed_visits'"),
         ({"conv_dropped": "values"}, "conv_dropped was 'nodes' and is 'values'"),
+        ({"normalization": None}, "normalization was 'batch' and is None"),
     ],
 )
 def test_other_class_attributes_are_refused(
@@ -147,6 +150,14 @@ def test_other_class_attributes_are_refused(
     other = with_attributes(stopped, **changes)
     with pytest.raises(ValueError, match=f"belongs to another fit: {message}. Call fit with the"):
         other.fit(table, values, checkpoint=path)
+
+
+def test_another_number_of_a_loss_is_refused(regressor, table, values, path):
+    regressor.set_params(loss=("quantile", 0.9), max_iter=1).fit(table, values, checkpoint=path)
+    regressor.fit(table, values, checkpoint=path)
+    message = r"another fit: loss was \['quantile', 0.9\] and is \['quantile', 0.8\]"
+    with pytest.raises(ValueError, match=message):
+        regressor.set_params(loss=("quantile", 0.8)).fit(table, values, checkpoint=path)
 
 
 def test_other_data_is_refused(stopped, table, values, path):

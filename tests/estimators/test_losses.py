@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 import torch
+from sklearn.base import clone
 from torch.nn import functional
 
 import walkconv
 from walkconv import GraphCNNClassifier, GraphCNNRegressor, ModelFileError, persistence
-from walkconv.estimators.losses import Loss, check_regression_loss
+from walkconv.estimators.losses import REGRESSION, Loss, check_loss
 
 N_TRAINED = 1200
 
@@ -34,9 +35,9 @@ def test_a_quantile_is_above_its_share_of_new_values(noisy, quantile):
     X, mean, spread = noisy
     y = mean + spread * np.random.default_rng(1).normal(size=len(X))
     X, X_new, y, y_new = split(X, y)
-    found = model(loss="quantile", quantile=quantile).fit(X, y).predict(X_new)
+    found = model(loss=("quantile", quantile)).fit(X, y).predict(X_new)
     assert abs((y_new <= found).mean() - quantile) < 0.06
-    shifted = model(loss="quantile", quantile=quantile).fit(X, 1e4 + 100 * y).predict(X_new)
+    shifted = model(loss=("quantile", quantile)).fit(X, 1e4 + 100 * y).predict(X_new)
     np.testing.assert_allclose(shifted, 1e4 + 100 * found, rtol=1e-3)
 
 
@@ -98,7 +99,9 @@ def test_losses_by_hand(name):
 def test_smoothed_labels_make_a_classifier_less_sure(table, classes):
     settings = {"max_iter": 20, "learning_rate": 0.02, "random_state": 0, "dropout": 0.0}
     sure = GraphCNNClassifier("FC16", **settings).fit(table, classes)
-    careful = GraphCNNClassifier("FC16", **settings, label_smoothing=0.3).fit(table, classes)
+    careful = GraphCNNClassifier("FC16", **settings, loss=("cross_entropy", 0.3)).fit(
+        table, classes
+    )
     assert sure.predict_proba(table).max(axis=1).mean() > 0.9
     assert 0.7 < careful.predict_proba(table).max(axis=1).mean() < 0.87
 
@@ -121,10 +124,10 @@ def test_a_function_that_is_the_usual_loss_gives_the_usual_model(table, classes,
 
 
 def test_a_file_keeps_the_name_of_a_loss(table, values, tmp_path):
-    fitted = model(loss="quantile", quantile=0.25, max_iter=1).fit(table, values)
+    fitted = model(loss=("quantile", np.float64(0.25)), max_iter=1).fit(table, values)
     fitted.save(tmp_path / "m")
     same = walkconv.load(tmp_path / "m")
-    assert (same.loss, same.quantile) == ("quantile", 0.25)
+    assert same.loss == clone(same).loss == ("quantile", 0.25)
     np.testing.assert_array_equal(same.predict(table), fitted.predict(table))
     same.set_params(warm_start=True).fit(table, values)
 
@@ -144,7 +147,14 @@ def test_a_file_does_not_keep_a_function_and_says_so(table, values, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "change", [{"name": "magic"}, {"name": "cross_entropy"}, {"parameter": 2}, {"parameter": "x"}]
+    "change",
+    [
+        {"name": "magic"},
+        {"name": "cross_entropy"},
+        {"name": "quantile"},
+        {"parameter": 2},
+        {"parameter": "x"},
+    ],
 )
 def test_a_damaged_loss_in_a_file_is_refused(table, values, tmp_path, change):
     model(loss="huber", max_iter=1).fit(table, values).save(tmp_path / "m")
@@ -160,6 +170,9 @@ def test_a_warm_start_keeps_the_loss(table, values):
     fitted.fit(table, values)
     with pytest.raises(ValueError, match="needs the loss of the first fit, 'huber'; got 'squared"):
         fitted.set_params(loss="squared_error").fit(table, values)
+    fitted = model(loss="quantile", max_iter=1, warm_start=True).fit(table, values)
+    with pytest.raises(ValueError, match=r"first fit, 'quantile'; got \('quantile', 0.9\)"):
+        fitted.set_params(loss=("quantile", 0.9)).fit(table, values)
 
 
 @pytest.mark.parametrize(
@@ -168,9 +181,12 @@ def test_a_warm_start_keeps_the_loss(table, values):
         ({"loss": "squared"}, ValueError, "loss must be one of .* Did you mean 'squared_error'"),
         ({"loss": 3}, ValueError, r"loss must be one of .*; got 3 \(int\)"),
         ({"loss": "cross_entropy"}, ValueError, "loss must be one of 'squared_error'"),
-        ({"loss": "quantile"}, ValueError, "needs the quantile to predict"),
-        ({"loss": "quantile", "quantile": 1.0}, ValueError, "quantile must be more than 0 and"),
-        ({"quantile": 0.5}, ValueError, "quantile is for loss='quantile'"),
+        ({"loss": "quantil"}, ValueError, r"such as \('quantile', 0.9\), .* mean 'quantile'\?"),
+        ({"loss": ["quantile", 0.9]}, ValueError, r"a pair such as .*; got \['qu.* \(list\)"),
+        ({"loss": ("quantile",)}, ValueError, r"a pair such as .*; got \('quantile',\) \(tuple"),
+        ({"loss": ("quantile", 1.0)}, ValueError, "the quantile in loss must be more than 0 and"),
+        ({"loss": ("quantile", "high")}, TypeError, "the quantile in loss must be a number"),
+        ({"loss": ("huber", 0.5)}, ValueError, "loss='huber' goes without a number; got"),
         ({"loss": "poisson"}, ValueError, "needs y without negative values"),
         ({"loss": lambda o, t: (o - t).mean()}, TypeError, r"of shape \(16,\), one number for"),
         ({"loss": lambda o, t: 1.0}, TypeError, r"of shape \(16,\), one number for"),
@@ -181,11 +197,16 @@ def test_a_loss_that_cannot_be_is_refused(table, values, settings, error, messag
         model(**settings).fit(table, values - 1000)
 
 
-def test_label_smoothing_is_for_the_cross_entropy(table, classes):
-    with pytest.raises(ValueError, match="label_smoothing must be at least 0 and less than 1"):
-        GraphCNNClassifier(label_smoothing=1.0).fit(table, classes)
-    with pytest.raises(ValueError, match="label_smoothing is for loss='cross_entropy'"):
-        GraphCNNClassifier(label_smoothing=0.1, loss=lambda o, t: o[:, 0]).fit(table, classes)
+@pytest.mark.parametrize(
+    ("loss", "message"),
+    [
+        (("cross_entropy", 1.0), "label smoothing in loss must be at least 0 and less than 1"),
+        ("entropy", r"'cross_entropy', a pair such as \('cross_entropy', 0.1\), or a function"),
+    ],
+)
+def test_a_loss_of_a_classifier_that_cannot_be_is_refused(table, classes, loss, message):
+    with pytest.raises(ValueError, match=message):
+        GraphCNNClassifier(loss=loss).fit(table, classes)
 
 
 def test_counts_that_are_all_zero_are_refused(table):
@@ -201,5 +222,6 @@ def test_a_column_of_equal_values_has_a_robust_scale(table):
 
 
 def test_losses_with_one_name_are_equal():
-    assert check_regression_loss("huber", None) == Loss("huber")
-    assert check_regression_loss("quantile", 0.5) != Loss("quantile", 0.4)
+    assert check_loss("huber", REGRESSION) == Loss("huber")
+    assert check_loss("quantile", REGRESSION) == check_loss(("quantile", 0.5), REGRESSION)
+    assert check_loss("quantile", REGRESSION) != check_loss(("quantile", 0.4), REGRESSION)

@@ -21,7 +21,8 @@ VARIANTS = {
     "no graph": {"architecture": "FC8", "graph": None},
     "linear": {"architecture": ""},
     "given graph": {"graph": grid_graph((7,)), "n_steps": "auto"},
-    "two layers": {"architecture": "C3-C2", "graph": "knn", "normalization": None},
+    "two layers": {"architecture": "C3-C2", "graph": "knn"},
+    "loss with a number": {"loss": ("quantile", 0.9)},
     "pooled": {"architecture": "C3-P2mean-C2-P2-FC4", "n_steps": 2},
     "pooled first": {"architecture": "P2-C2"},
     "given positions": {"architecture": "C3-P2-C3", "order": np.arange(14.0).reshape(7, 2)},
@@ -62,7 +63,6 @@ def test_predictions_are_the_same_bit_for_bit(regressor, table, values, variant,
         {"architecture": "C5"},
         {"architecture": "C3-P2mean-C2"},
         {"order": "direction"},
-        {"normalization": None},
         {"graph": np.eye(7)},
         {"soft_clip": 0.1},
         {"shift": 1},
@@ -81,6 +81,16 @@ def test_settings_that_are_changed_after_a_fit_wait_for_the_next(
     np.testing.assert_array_equal(loaded.predict(table), expected)
     assert loaded.architecture == "C3-P2-C2"
     assert loaded.graph == "correlation"
+
+
+def test_a_file_without_normalization_is_refused(regressor, table, values, tmp_path):
+    path = tmp_path / "model.safetensors"
+    regressor.fit(table, values).save(path)
+    arrays, content = read_file(path, "model")
+    content["parameters"]["normalization"] = None
+    write_file(path, "model", arrays, content)
+    with pytest.raises(ModelFileError, match=r"normalization must be 'batch'.* got None"):
+        walkconv.load(path)
 
 
 def test_a_subclass_is_not_written_since_it_could_not_be_read(table, values, tmp_path):

@@ -124,6 +124,7 @@ def test_bad_settings(on_grid, images, settings, message):
         ({"ties": np.zeros((3, 2))}, "n_nodes = 24"),
         ({"weighting": "visits"}, "weighting must be one of 'rank'"),
         ({"conv_dropped": "filters"}, "conv_dropped must be one of 'nodes', 'values'"),
+        ({"normalization": "layer"}, "normalization must be one of 'batch'"),
     ],
 )
 def test_bad_class_attributes(on_grid, images, with_attributes, attributes, message):

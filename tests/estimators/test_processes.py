@@ -27,7 +27,6 @@ pytestmark = pytest.mark.slow
 
 COMMON = {
     "architecture": "C4-FC6",
-    "normalization": None,
     "n_neighbors": 3,
     "n_members": 1,
     "max_iter": 3,
@@ -36,13 +35,21 @@ COMMON = {
 }
 
 
-class DropsValues(GraphCNNClassifier):
+class Classifier(GraphCNNClassifier):
+    normalization = None
+
+
+class Regressor(GraphCNNRegressor):
+    normalization = None
+
+
+class DropsValues(Classifier):
     conv_dropped = "values"
 
 
 VARIANTS = {
     "plain with dropout": (
-        GraphCNNClassifier,
+        Classifier,
         {
             "architecture": "C6-C6-FC8",
             "dropout": 0.5,
@@ -54,7 +61,6 @@ VARIANTS = {
         GraphCNNRegressor,
         {
             "architecture": "C4-P2-C4-FC8",
-            "normalization": "batch",
             "dropout": 0.2,
             "conv_dropout": 0.2,
             "batch_size": 7,
@@ -71,33 +77,32 @@ VARIANTS = {
         },
     ),
     "early stopping": (
-        GraphCNNClassifier,
+        Classifier,
         {"early_stopping": 1, "max_iter": 9, "learning_rate": 0.1},
     ),
-    "members": (GraphCNNRegressor, {"n_members": 2, "max_iter": 2}),
-    "missing values": (GraphCNNRegressor, {}),
+    "members": (Regressor, {"n_members": 2, "max_iter": 2}),
+    "missing values": (Regressor, {}),
     "shifted rows": (
-        GraphCNNRegressor,
+        Regressor,
         {"order": np.arange(9.0)[:, None], "shift": 1},
     ),
-    "supervised graph": (GraphCNNClassifier, {"graph": "supervised", "max_iter": 1}),
+    "supervised graph": (Classifier, {"graph": "supervised", "max_iter": 1}),
     "graphs": (
         GraphCNNRegressor,
         {
             "architecture": "C6-P2-C6-G-FC6",
-            "normalization": "batch",
             "conv_dropout": 0.2,
             "batch_size": 11,
         },
     ),
     "a search": (
-        GraphCNNClassifier,
+        Classifier,
         {"architecture": "auto", "graph": "supervised", "max_iter": 1, "n_neighbors": "auto"},
     ),
-    "no seed": (GraphCNNRegressor, {"random_state": None, "max_iter": 1}),
+    "no seed": (Regressor, {"random_state": None, "max_iter": 1}),
 }
 HAS_ONE_CURVE = [name for name in VARIANTS if name != "no seed"]
-HAS_ONE_PREDICTION = [name for name in HAS_ONE_CURVE if "normalization" not in VARIANTS[name][1]]
+HAS_ONE_PREDICTION = [name for name in HAS_ONE_CURVE if VARIANTS[name][0].normalization is None]
 """The gradient of a bias before batch normalisation is rounding, and Adam makes whole steps of it;
 the running mean follows, late, so that predictions differ after a few epochs and losses do not."""
 KILLED_IN = 2

@@ -15,7 +15,13 @@ from walkconv import (
     select_neighbors,
     supervised_graph,
 )
-from walkconv.estimators.supervised import TEACHER, TEACHING, _graph_of_uses
+from walkconv.estimators.supervised import (
+    TEACHER,
+    TEACHING,
+    TeachingClassifier,
+    TeachingRegressor,
+    _graph_of_uses,
+)
 
 GROUPS = np.array([0, 1, 0, 1, 1, 0, 1, 0])
 
@@ -54,7 +60,7 @@ def test_columns_that_act_alike_on_classes_are_adjacent(independent, grouped, la
 
 
 def test_the_graph_is_the_heat_kernel_of_the_first_weights(independent, grouped):
-    model = GraphCNNRegressor("FC9", graph=None, max_iter=2, random_state=3, **TEACHING)
+    model = TeachingRegressor("FC9", graph=None, max_iter=2, random_state=3, **TEACHING)
     weight = model.fit(independent, grouped).module_.dense[0].weight.detach().double().numpy()
     assert weight.shape == (9, 8)
     settings = {"architecture": "FC9", "max_iter": 2, "random_state": 3}
@@ -179,7 +185,7 @@ def test_the_weights_of_classes_reach_the_graph(independent, grouped):
     y = np.where(grouped > 1, "high", "low")
     model = GraphCNNClassifier("C2", graph="supervised", max_iter=1, random_state=5)
     model.set_params(class_weight={"high": 9.0, "low": 1.0}).fit(independent, y)
-    teacher = GraphCNNClassifier(
+    teacher = TeachingClassifier(
         TEACHER,
         graph=None,
         class_weight={"high": 9.0, "low": 1.0},

@@ -221,11 +221,11 @@ def test_each_sample_is_alone(make, x, name):
 def test_weights_are_counted(name, normalization, rng):
     torch.set_default_dtype(torch.float32)
     X = rng.normal(size=(40, 6)).cumsum(axis=1)
-    settings = {"n_neighbors": 4, "normalization": normalization}
+    kind = type("Own", (BASELINES[name]["regression"],), {"normalization": normalization})
     for architecture in ("C3", "C3-C6-FC5-FC4"):
-        model = BASELINES[name]["regression"](architecture, max_iter=1, n_members=1, **settings)
+        model = kind(architecture, n_neighbors=4, max_iter=1, n_members=1)
         expected = model.fit(X, X[:, 0]).n_parameters_
-        sizes = {"n_nodes": 6, "n_outputs": 1, **settings}
+        sizes = {"n_nodes": 6, "n_neighbors": 4, "n_outputs": 1, "normalization": normalization}
         assert count_weights(CONVOLUTIONS[name], architecture, **sizes) == expected
 
 

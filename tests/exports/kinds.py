@@ -44,6 +44,10 @@ class SignedVisits(GraphCNNClassifier):
     weighting = "signed_visits"
 
 
+class Unnormalized(GraphCNNClassifier):
+    normalization = None
+
+
 def far_from_zero():
     X = table() + np.linspace(-1e5, 1e5, 12)
     return X.astype(np.float32).astype(np.float64)
@@ -82,7 +86,7 @@ KINDS: dict[str, Callable[[], tuple]] = {
         table(), "C4", np.array(["a", "bb", "Zürich"], dtype=object)[np.arange(N_ROWS) % 3]
     ),
     "linear": lambda: classifier(table(), ""),
-    "no normalization": lambda: classifier(table(), "C4-P4-FC8", normalization=None),
+    "no normalization": lambda: classifier(table(), "C4-P4-FC8", kind=Unnormalized),
     "no clipping": lambda: classifier(table(), "C4-FC8", soft_clip=None),
     "no scaling": lambda: classifier(table(), "C4-FC8", standardize=False, soft_clip=50.0),
     "columns by relevance": lambda: regressor(

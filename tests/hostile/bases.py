@@ -47,12 +47,12 @@ def models():
         _saved(GraphCNNRegressor("C2-FC3", **small).fit(mixed(), Y)),
         _saved(
             GraphCNNRegressor(
-                "C2", loss="quantile", quantile=0.9, scoring="r2", early_stopping=2, **small
+                "C2", loss=("quantile", 0.9), scoring="r2", early_stopping=2, **small
             ).fit(X, Y)
         ),
         _saved(GraphCNNRegressor("C2", loss="poisson", precision="bfloat16", **small).fit(X, Y)),
         _saved(
-            GraphCNNClassifier("C2", label_smoothing=0.1, **small).fit(
+            GraphCNNClassifier("C2", loss=("cross_entropy", 0.1), **small).fit(
                 mixed(), labels, calibrate=True
             )
         ),

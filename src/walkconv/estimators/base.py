@@ -23,6 +23,7 @@ from walkconv.estimators.losses import Loss
 from walkconv.estimators.settings import (
     BEFORE_CHOICE,
     FIXED,
+    OF_CLASS,
     Settings,
     check_batch_size,
     check_settings,
@@ -81,9 +82,6 @@ SETTINGS = """
     soft_clip : float or None, default 3.0
         Soft clipping of scaled values z: ``z / sqrt(1 + (z / soft_clip)^2)``. None does not clip.
         Node features of graph samples are never clipped.
-    normalization : "batch" or None, default "batch"
-        Batch normalization of the fully connected layers. It also follows the convolutions in
-        networks with pooling and in networks on graph samples.
     dropout : float or "auto", default "auto"
         Probability that training drops a unit of a fully connected layer. (0.2 in the classifier,
         0.5 in the regressor)
@@ -185,15 +183,18 @@ ATTRIBUTES = """
 class GraphCNN(BaseEstimator, metaclass=ABCMeta):
     """A network on the columns of a table; the subclasses say what y means.
 
-    The fields are the constructor's parameters. Three choices that only reproductions of the paper
+    The fields are the constructor's parameters. Four choices that only reproductions of the paper
     change are class attributes, for a subclass to set: `ties` of `select_neighbors` ("index",
-    "random", "position" or positions), `weighting` of `GraphConv`, and `conv_dropped`, what
-    `conv_dropout` drops ("nodes" or "values").
+    "random", "position" or positions), `weighting` of `GraphConv`, `conv_dropped`, what
+    `conv_dropout` drops ("nodes" or "values"), and `normalization` ("batch" or None), the batch
+    normalization of the fully connected layers, and of the convolutions in networks with pooling
+    and in networks on graph samples.
     """
 
     ties: ClassVar[Any] = "index"
     weighting: ClassVar[Literal["rank", "signed_visits"]] = "rank"
     conv_dropped: ClassVar[Literal["nodes", "values"]] = "nodes"
+    normalization: ClassVar[Literal["batch"] | None] = "batch"
     _target_checks: ClassVar[dict[str, bool]] = {}
     _fixed: ClassVar[dict[str, Any]] = {"dropout": 0.2, "n_members": 1}
 
@@ -207,7 +208,6 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
     shift: int | Literal["auto"] = "auto"
     standardize: bool | Literal["relevance", "auto"] = "auto"
     soft_clip: float | None = 3.0
-    normalization: Literal["batch"] | None = "batch"
     dropout: float | Literal["auto"] = "auto"
     conv_dropout: float = 0.0
     solver: Literal["adamw", "adam", "rmsprop"] = "adamw"
@@ -747,7 +747,7 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
     ) -> Request:
         """Return what a fit is asked to do, with the settings checked."""
         parameters = self.get_params(deep=False)
-        rare = {name: self._of_class(name) for name in ("ties", "weighting", "conv_dropped")}
+        rare = {name: self._of_class(name) for name in OF_CLASS}
         rare["loss"] = self._check_loss()
         # A subclass may have another constructor: the settings are attributes all the same.
         named = {field.name: getattr(self, field.name) for field in fields(GraphCNN)}

@@ -14,13 +14,7 @@ from torch import Tensor
 
 from walkconv._checks import check_option, describe, listed
 from walkconv.estimators.base import ATTRIBUTES, SETTINGS, GraphCNN, check_members
-from walkconv.estimators.losses import (
-    CLASSIFICATION,
-    CROSS_ENTROPY,
-    Loss,
-    check_classification_loss,
-    read_loss,
-)
+from walkconv.estimators.losses import CLASSIFICATION, CROSS_ENTROPY, Loss, check_loss, read_loss
 from walkconv.estimators.scoring import PredictedClasses
 from walkconv.estimators.settings import Settings
 from walkconv.networks.architecture import NodeOutput
@@ -157,12 +151,11 @@ class GraphCNNClassifier(ClassifierMixin, GraphCNN):  # noqa: D101 (the docstrin
     ----------{SETTINGS}
     class_weight : None, "balanced" or dict, default None
         Weight of each class in the loss; "balanced" gives every class the same in total.
-    loss : "cross_entropy" or callable, default "cross_entropy"
-        What training makes small. Or a function of torch ``(outputs, target) -> (m,)`` that gets
-        logits (m, n_classes) and numbers of classes (m,), and returns the loss of each row; `save`
-        does not keep it: a loaded model predicts as before and has loss None.
-    label_smoothing : float, default 0.0
-        Share of each label that is spread evenly over all classes.
+    loss : "cross_entropy", pair or callable, default "cross_entropy"
+        What training makes small. ``("cross_entropy", 0.1)`` smooths the labels: a tenth of each is
+        spread evenly over all classes. Or a function of torch ``(outputs, target) -> (m,)`` that
+        gets logits (m, n_classes) and numbers of classes (m,), and returns the loss of each row;
+        `save` does not keep it: a loaded model predicts as before and has loss None.
 
     Attributes
     ----------
@@ -187,7 +180,6 @@ class GraphCNNClassifier(ClassifierMixin, GraphCNN):  # noqa: D101 (the docstrin
 
     class_weight: Any = None
     loss: Any = "cross_entropy"
-    label_smoothing: float = 0.0
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from a part of a stream: one epoch over its rows.
@@ -283,7 +275,7 @@ class GraphCNNClassifier(ClassifierMixin, GraphCNN):  # noqa: D101 (the docstrin
         return Classes(labels, settings.loss)
 
     def _check_loss(self) -> Loss:
-        return check_classification_loss(self.loss, self.label_smoothing)
+        return check_loss(self.loss, CLASSIFICATION)
 
 
 def _read_names(classes: Any, type: Any) -> np.ndarray:

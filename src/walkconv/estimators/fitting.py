@@ -243,8 +243,8 @@ def fit_model(request: Request, X: Any, y: Any, sample_weight: Any, validation_d
         past.learned.check(rows.samples)
         if settings.loss != past.settings.loss:
             raise ValueError(
-                f"warm_start needs the loss of the first fit, {past.settings.loss.name!r}; got "
-                f"{settings.loss.name!r}. Set warm_start=False to start again."
+                f"warm_start needs the loss of the first fit, {past.settings.loss.setting!r}; got "
+                f"{settings.loss.setting!r}. Set warm_start=False to start again."
             )
         if settings.walks != past.settings.walks or not _is_same_graph(settings, past.settings):
             raise ValueError(
@@ -417,7 +417,7 @@ def identify(request: Request, rows: Rows, validation: Rows | None) -> dict[str,
         for name, value in request.parameters.items()
         if name not in NOT_PART
     }
-    for name in ("weighting", "conv_dropped"):
+    for name in ("weighting", "conv_dropped", "normalization"):
         identity[name] = getattr(settings, name)
     identity["order"] = settings.order
     if settings.graph_source == "given":
@@ -474,6 +474,8 @@ def plain_value(value: Any, name: str) -> Any:
         return None  # a generator has moved on; a number can be given instead
     if isinstance(value, dict):
         return {"pairs": [[plain_value(key, name), plain_value(value[key], name)] for key in value]}
+    if isinstance(value, tuple):
+        return [plain_value(part, name) for part in value]
     return str(value)
 
 
@@ -574,8 +576,8 @@ def _make_networks(request: Request, plan: NetworkPlan, seed: int) -> list[nn.Mo
         wanted = [{k: v.shape for k, v in n.state_dict().items()} for n in networks]
         if shapes != wanted:
             raise ValueError(
-                "warm_start needs the architecture, normalization and n_members of the "
-                "first fit; they have changed. Set warm_start=False to start again."
+                "warm_start needs the architecture and n_members of the first fit; they have "
+                "changed. Set warm_start=False to start again."
             )
         for network, state in zip(networks, learned, strict=True):
             network.load_state_dict(state)

@@ -14,6 +14,10 @@ Rowwise = Callable[[Tensor, Tensor], Tensor]
 """(outputs (m, n_outputs), encoded targets) -> the loss of each row (m,)."""
 FUNCTION = "function"
 """What a file calls the loss if it was a function."""
+USUAL = {"quantile": 0.5}
+"""The number of a loss that is given by name alone; 0 for the others."""
+PAIRS = {"quantile": ("quantile", 0.9), "cross_entropy": ("cross_entropy", 0.1)}
+"""Losses that may be given with a number, and an example of each."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,12 @@ class Loss:
     name: str
     parameter: float = 0.0
     function: Rowwise | None = None
+
+    @property
+    def setting(self) -> str | tuple[str, float]:
+        """The value of `loss` that means this: a name, or a name and its number."""
+        is_usual = self.parameter == USUAL.get(self.name, 0.0)
+        return self.name if is_usual else (self.name, self.parameter)
 
     @property
     def predicts_logarithms(self) -> bool:
@@ -79,48 +89,45 @@ def read_loss(plain: Mapping[str, Any], known: list[str]) -> Loss:
     name = plain["name"]
     if name not in [*known, FUNCTION]:
         raise ValueError(f"the loss must be one of {known}; it is {name!r}.")
-    return Loss(
-        name, check_number(plain["parameter"], "the parameter of the loss", minimum=0, below=1)
-    )
+    if name in PAIRS:
+        return Loss(name, _check_parameter(name, plain["parameter"]))
+    if plain["parameter"] != 0:
+        raise ValueError(f"the loss {name!r} has no number; got {plain['parameter']!r}.")
+    return Loss(name)
 
 
-def check_regression_loss(loss: Any, quantile: Any) -> Loss:
-    """Return the loss of a regressor, or raise an error that names the wrong setting."""
-    found = _check(loss, REGRESSION)
-    if found.name != "quantile":
-        if quantile is not None:
-            raise ValueError(
-                f"quantile is for loss='quantile'; got quantile={quantile!r} with loss={loss!r}."
-            )
-        return found
-    if quantile is None:
-        raise ValueError("loss='quantile' needs the quantile to predict: for example quantile=0.9.")
-    return Loss("quantile", check_number(quantile, "quantile", minimum=0, below=1, is_open=True))
+def check_loss(loss: Any, known: list[str]) -> Loss:
+    """Return the loss that a setting means, or raise an error that says what is wrong with it.
 
-
-def check_classification_loss(loss: Any, label_smoothing: Any) -> Loss:
-    """Return the loss of a classifier, or raise an error that names the wrong setting."""
-    found = _check(loss, CLASSIFICATION)
-    share = check_number(label_smoothing, "label_smoothing", minimum=0, below=1)
-    if share and found.name == FUNCTION:
-        raise ValueError(
-            "label_smoothing is for loss='cross_entropy'; smooth the labels in the function."
-        )
-    return Loss(found.name, share, found.function)
-
-
-def _check(loss: Any, known: list[str]) -> Loss:
+    Examples
+    --------
+    >>> from walkconv.estimators.losses import REGRESSION, check_loss
+    >>> check_loss(("quantile", 0.9), REGRESSION).parameter
+    0.9
+    """
     if loss is None:  # in a loaded model whose loss was a function
         return Loss(FUNCTION)
     if callable(loss):
         return Loss(FUNCTION, function=cast(Rowwise, loss))
-    if not isinstance(loss, str) or loss not in known:
-        listed = ", ".join(repr(name) for name in known)
+    is_pair = isinstance(loss, tuple) and len(loss) == 2
+    name = loss[0] if is_pair else loss
+    if not isinstance(name, str) or name not in known:
+        listed = ", ".join(repr(each) for each in known)
+        pair = next(example for each, example in PAIRS.items() if each in known)
         raise ValueError(
-            f"loss must be one of {listed}, or a function (outputs, target) -> (m,); "
-            f"got {describe(loss)}.{closest(loss, known)}"
+            f"loss must be one of {listed}, a pair such as {pair}, or a function "
+            f"(outputs, target) -> (m,); got {describe(loss)}.{closest(name, known)}"
         )
-    return Loss(loss)
+    return Loss(name, _check_parameter(name, loss[1]) if is_pair else USUAL.get(name, 0.0))
+
+
+def _check_parameter(name: str, value: Any) -> float:
+    """Return the number that goes with the name of a loss, checked."""
+    if name == "quantile":
+        return check_number(value, "the quantile in loss", minimum=0, below=1, is_open=True)
+    if name == "cross_entropy":
+        return check_number(value, "the label smoothing in loss", minimum=0, below=1)
+    raise ValueError(f"loss={name!r} goes without a number; got {(name, value)!r}.")
 
 
 def _squared_error(outputs: Tensor, target: Tensor, _: float) -> Tensor:

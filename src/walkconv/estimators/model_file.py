@@ -150,10 +150,11 @@ def _graph_and_order(fitted: Fitted, arrays: Arrays) -> dict[str, Any]:
 
 def _restore(arrays: Arrays, content: dict[str, Any]) -> GraphCNNClassifier | GraphCNNRegressor:
     estimator, target_kind = ESTIMATORS[content["estimator"]]
-    parameters = {
-        name: dict(value["pairs"]) if isinstance(value, dict) else value
-        for name, value in content["parameters"].items()
-    }
+    parameters = {name: _from_plain(value) for name, value in content["parameters"].items()}
+    # In files of the first version it is a setting. Now a model without it is of a subclass.
+    normalization = parameters.pop("normalization", "batch")
+    if normalization != "batch":
+        raise ValueError(f"normalization must be 'batch'; got {normalization!r}.")
     if not parameters.keys() <= KEPT:
         unknown = sorted(parameters.keys() - KEPT)
         raise ValueError(f"the settings must be those of a model; got also {listed(unknown)}.")
@@ -181,6 +182,13 @@ def _restore(arrays: Arrays, content: dict[str, Any]) -> GraphCNNClassifier | Gr
     kept = request.parameters | {"graph": model.graph}
     model._keep(Fitted(request.settings, kept, learned, target, modules, history, choice))
     return model
+
+
+def _from_plain(value: Any) -> Any:
+    """Return the parameter that `plain_value` wrote."""
+    if isinstance(value, dict):
+        return dict(value["pairs"])
+    return tuple(value) if isinstance(value, list) else value
 
 
 def _with_weights(network: nn.Module, arrays: Arrays) -> nn.Module:

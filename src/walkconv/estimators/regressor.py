@@ -14,13 +14,7 @@ from torch import Tensor
 
 from walkconv._checks import as_real, check_flag, check_integer, check_number
 from walkconv.estimators.base import ATTRIBUTES, SETTINGS, GraphCNN, check_members
-from walkconv.estimators.losses import (
-    REGRESSION,
-    SQUARED_ERROR,
-    Loss,
-    check_regression_loss,
-    read_loss,
-)
+from walkconv.estimators.losses import REGRESSION, SQUARED_ERROR, Loss, check_loss, read_loss
 from walkconv.estimators.scaling import Scaling, learn_scaling
 from walkconv.estimators.scoring import PredictedValues
 from walkconv.estimators.settings import Settings
@@ -163,14 +157,13 @@ class GraphCNNRegressor(RegressorMixin, GraphCNN):  # noqa: D101 (the docstring 
 
     Parameters
     ----------{SETTINGS}
-    loss : str or callable, default "squared_error"
+    loss : str, pair or callable, default "squared_error"
         What training makes small: "squared_error" (predicts the mean), "absolute_error" (the
-        median), "huber" (squared up to one scaled unit, absolute beyond), "quantile" or "poisson"
-        (for counts: y must not be negative, predictions are above 0). Or a function of torch
+        median), "huber" (squared up to one scaled unit, absolute beyond), ``("quantile", 0.9)``
+        (predicts what is above 90 % of the values; "quantile" alone means 0.5) or "poisson" (for
+        counts: y must not be negative, predictions are above 0). Or a function of torch
         ``(outputs, target) -> (m,)`` that gets scaled values (m, n_outputs) and returns the loss of
         each row; `save` does not keep it: a loaded model predicts as before and has loss None.
-    quantile : float or None, default None
-        The quantile to predict with ``loss="quantile"``: 0.9 is above 90 % of the values.
 
     Attributes
     ----------
@@ -203,7 +196,6 @@ class GraphCNNRegressor(RegressorMixin, GraphCNN):  # noqa: D101 (the docstring 
     _target_checks: ClassVar[dict[str, bool]] = {"multi_output": True, "y_numeric": True}
     _fixed: ClassVar[dict[str, Any]] = {"dropout": 0.5, "n_members": 3}
     loss: Any = "squared_error"
-    quantile: float | None = None
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from a part of a stream: one epoch over its rows.
@@ -315,7 +307,7 @@ class GraphCNNRegressor(RegressorMixin, GraphCNN):  # noqa: D101 (the docstring 
         return Values(scaling, y.ndim == 2, loss)
 
     def _check_loss(self) -> Loss:
-        return check_regression_loss(self.loss, self.quantile)
+        return check_loss(self.loss, REGRESSION)
 
 
 def _scaling_for(y: np.ndarray, loss: Loss) -> Scaling:

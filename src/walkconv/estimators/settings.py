@@ -43,6 +43,8 @@ FIXED = {
 """What they are with a given architecture; the estimators add their dropout and members."""
 BEFORE_CHOICE = {"architecture": "C8-FC128", "order": "auto"}
 """What stands for them until a search has chosen, to check the settings that were given."""
+OF_CLASS = ("ties", "weighting", "conv_dropped", "normalization")
+"""Settings that are class attributes of the estimators."""
 PATIENCE = 10
 """Epochs without a better score before ``early_stopping=True`` stops."""
 
@@ -137,7 +139,7 @@ def check_settings(parameters: Mapping[str, Any]) -> Settings:
     ----------
     parameters : mapping
         The constructor's parameters without open settings (`with_fixed`), with `loss` as a record,
-        and the class attributes `ties`, `weighting` and `conv_dropped`.
+        and the class attributes `OF_CLASS`.
     """
     given = dict(parameters)
     if given["normalization"] is not None:

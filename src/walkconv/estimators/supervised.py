@@ -14,11 +14,23 @@ from walkconv.estimators.table_samples import TableSamples
 from walkconv.graphs import heat_kernel_graph
 from walkconv.networks.architecture import FullyConnected, parse_architecture
 
-TASKS = {"classification": GraphCNNClassifier, "regression": GraphCNNRegressor}
+
+class TeachingClassifier(GraphCNNClassifier):
+    """Without batch normalization, which leaves the scale of the first weights undetermined."""
+
+    normalization = None
+
+
+class TeachingRegressor(GraphCNNRegressor):
+    """Without batch normalization, for the same reason."""
+
+    normalization = None
+
+
+TASKS = {"classification": TeachingClassifier, "regression": TeachingRegressor}
 TEACHER = "FC128-FC64"
 """Hidden layers of the network that the graph is read from."""
 TEACHING = {
-    "normalization": None,  # it would leave the scale of the first weights undetermined
     "dropout": 0.2,
     "learning_rate": 1e-2,
     "weight_decay": 1.0,
