@@ -16,8 +16,8 @@ def test_the_demonstration_runs_on_the_small_digits(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert "200 of 200 answers are those of this process" in done.stdout
-    assert "C20" in done.stdout
+    assert "Structure found" in done.stdout
     made = {path.name for path in (tmp_path / "demo-output").iterdir()}
     picture, page = "neighborhoods.png", "report.html"
-    assert made == {"c20.safetensors", "new.csv", "answers.csv", picture, page}
+    assert made == {"digits.safetensors", "new.csv", "answers.csv", picture, page}
     assert f"to open in a browser: {(tmp_path / 'demo-output' / page).resolve()}" in done.stdout
