@@ -308,6 +308,10 @@ SPOILED = {
     "a number beyond floats": (stated(10**400, "parameters", "dropout"), "too large"),
     "list in place of a record": (stated([], "samples"), "list indices"),
     "outputs": (stated("no", "target", "is_multi_output"), "is_multi_output must be True"),
+    "another loss": (
+        stated({"name": "poisson", "parameter": 0.0}, "target", "loss"),
+        "must be that of the settings",
+    ),
 }
 
 

@@ -271,6 +271,7 @@ def damaged(change):
         lambda plain: plain["columns"][0].update(kind="magic"),
         lambda plain: plain["columns"][1].update(levels=["u", "u"]),
         lambda plain: plain["columns"][1].update(levels="uv"),
+        lambda plain: plain["columns"][1].update(levels=["u", "\ud800"]),
         lambda plain: plain["columns"][1].update(missing=2.0),
         lambda plain: plain["columns"][1].update(missing=-1),
         lambda plain: plain["columns"][1].update(shares=[["u", "x"]]),

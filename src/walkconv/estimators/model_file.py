@@ -170,6 +170,8 @@ def _restore(arrays: Arrays, content: dict[str, Any]) -> GraphCNNClassifier | Gr
     if "graph" not in parameters:
         model.graph = learned.attributes()["graph_"]
     target = target_kind.from_arrays(under("target.", arrays), content["target"])
+    if target.loss != request.settings.loss:
+        raise ValueError("the loss of the target must be that of the settings.")
     plan = learned.plan(request.settings, target.n_outputs)
     n_modules = check_integer(content["n_modules"], "n_modules", minimum=1, maximum=len(arrays))
     modules = []

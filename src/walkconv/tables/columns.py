@@ -303,6 +303,8 @@ def _read_levels(levels: Any) -> tuple[str, ...]:
         raise ValueError("categories must be a list of text.")
     if not levels or len(set(levels)) != len(levels):
         raise ValueError("there must be categories, each once.")
+    if any("\ud800" <= character <= "\udfff" for level in levels for character in level):
+        raise ValueError("categories must be text that UTF-8 can hold.")
     return tuple(levels)
 
 
