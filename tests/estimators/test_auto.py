@@ -168,6 +168,31 @@ def test_a_fit_that_is_continued_does_not_search_again(table, classes, tmp_path,
     assert chosen(model)["candidate"] == chosen(whole)["candidate"]
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda choice: choice.pop("choices"),
+        lambda choice: choice["settings"].update(architecture="C8-"),
+        lambda choice: choice["settings"].update(dropout=10**400),
+        lambda choice: choice["settings"].update(max_iter=10**9),
+        lambda choice: choice.update(choices=[3]),
+    ],
+)
+def test_a_checkpoint_whose_choice_is_not_whole_is_refused(table, classes, tmp_path, change):
+    GraphCNNClassifier(**QUICK).fit(table, classes, checkpoint=tmp_path / "c")
+    arrays, content = read_file(tmp_path / "c", "checkpoint")
+    change(content["choice"])
+    write_file(tmp_path / "c", "checkpoint", arrays, content)
+    with pytest.raises(ModelFileError, match="c is not a whole checkpoint: the choice"):
+        GraphCNNClassifier(**QUICK).fit(table, classes, checkpoint=tmp_path / "c")
+
+
+def test_a_fit_that_is_continued_says_what_was_chosen_before(table, classes, tmp_path, capsys):
+    GraphCNNClassifier(**QUICK).fit(table, classes, checkpoint=tmp_path / "c")
+    GraphCNNClassifier(verbose=1, **QUICK).fit(table, classes, checkpoint=tmp_path / "c")
+    assert "candidates, compared before" in capsys.readouterr().err
+
+
 def test_verbose_says_what_was_chosen(table, classes, capsys):
     model = GraphCNNClassifier(verbose=1, **QUICK).fit(table, classes)
     first = capsys.readouterr().err.splitlines()[0]

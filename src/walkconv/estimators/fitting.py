@@ -30,6 +30,7 @@ from walkconv.estimators.settings import CHOSEN, Settings, check_settings, is_op
 from walkconv.estimators.table_samples import Columns, TableSamples
 from walkconv.estimators.trials import Choice, Parts, choose
 from walkconv.networks.network import NetworkPlan
+from walkconv.persistence import ModelFileError
 from walkconv.training.batches import predict
 from walkconv.training.checkpoint import Checkpoint
 from walkconv.training.countdown import Countdown, start_countdown
@@ -369,13 +370,26 @@ def _in_time(settings: Settings, choice: Choice, time_left: Countdown | None) ->
 def _find_choice(parts: Parts, checkpoint: Checkpoint | None, processes: Processes) -> Choice:
     """Return what the search chooses, or what it chose before the process ended."""
     if checkpoint is not None and checkpoint.choice is not None:
-        return Choice.from_plain(checkpoint.choice)
+        return _read_choice(parts.request, checkpoint)
     with on_its_own():  # a graph may be learned by a fit
         choice = choose(parts)
     if checkpoint is not None:
         checkpoint.choice = choice.to_plain()
     # The other processes find the graph by themselves: it may be larger than what they wait for.
     return choice if processes.size == 1 else replace(choice, relations=None)
+
+
+def _read_choice(request: Request, checkpoint: Checkpoint) -> Choice:
+    """Return the choice that a checkpoint holds, checked."""
+    try:
+        choice = Choice.from_plain(checkpoint.choice)
+        request.choosing(choice.settings)
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        raise ModelFileError(
+            f"{checkpoint.path.name} is not a whole checkpoint: the choice of its search cannot "
+            f"be read ({error}). Delete it to start again."
+        ) from None
+    return choice
 
 
 def _read_validation(request: Request, pair: Any, training: Rows, target: Target) -> Rows | None:

@@ -52,6 +52,8 @@ MOST_COLUMNS = 4096
 """Columns that a search lays out at most: the layout costs more than training beyond."""
 N_BLOCKS = 20
 """Blocks of held-back rows that a given scorer is computed without."""
+MOST_CHOSEN = {"max_iter": 1000, "n_members": 100}
+"""More than a search ever chooses: a file could ask for a fit without end."""
 SEARCH_SHARE = 0.4
 """Share of `time_limit` for the search."""
 
@@ -85,11 +87,12 @@ class Choice:
         words = f"chose {chosen['candidate']}"
         if chosen["score"] is None:
             return f"{words}: too few rows to compare candidates"
-        seconds = sum(each["seconds"] for each in self.choices)
+        seconds = [each["seconds"] for each in self.choices if "seconds" in each]
+        time_taken = f" in {sum(seconds):.1f} s" if seconds else ", compared before"
         words = f"{words} (score {chosen['score']:.4g} on held-back rows)"
         if others:
             words += f" before {others[0]['candidate']} ({others[0]['score']:.4g})"
-        return f"{words}; {len(self.choices)} candidates in {seconds:.1f} s"
+        return f"{words}; {len(self.choices)} candidates{time_taken}"
 
     def to_plain(self) -> dict[str, Any]:
         """Return the choice for a file, without the times, so that equal fits write equal files."""
@@ -105,6 +108,9 @@ class Choice:
         settings, choices = plain["settings"], plain["choices"]
         if not isinstance(settings, dict) or not settings.keys() <= CHOSEN.keys():
             raise ValueError("a choice must hold the settings that a search chooses.")
+        for name, most in MOST_CHOSEN.items():
+            if name in settings:
+                check_integer(settings[name], name, minimum=1, maximum=most)
         if not isinstance(choices, list) or sum(each["chosen"] for each in choices) != 1:
             raise ValueError("one of the choices must be the chosen one.")
         for each in choices:
