@@ -25,6 +25,8 @@ X = np.random.default_rng(0).normal(size=(40, 6)).cumsum(axis=1)
 Y = 100 + 3 * X[:, 2] - X[:, 5]
 CHECKPOINTED = {"architecture": "C2-FC3", "n_neighbors": 3, "n_members": 2, "max_iter": 3}
 CHECKPOINTED |= {"batch_size": 20, "early_stopping": 5, "random_state": 0}
+CHOOSING = {"n_members": 2, "max_iter": 2, "batch_size": 20, "random_state": 0}
+"""A fit whose checkpoint holds the choice of a search."""
 GRID = (8, 9)
 SELECTED = {"n_neighbors": 5, "n_steps": 2}
 
@@ -82,7 +84,9 @@ def fit_checkpoints():
 
         GraphCNNRegressor(**CHECKPOINTED).fit(X, Y, checkpoint=path, after_epoch=keep)
         found.append(path.read_bytes())
-    return [found[0], found[3], found[-1]]
+        path.unlink()
+        GraphCNNRegressor(**CHOOSING).fit(X, Y, checkpoint=path)
+        return [found[0], found[3], found[-1], path.read_bytes()]
 
 
 def selection_checkpoints():

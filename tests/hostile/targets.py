@@ -4,6 +4,7 @@ It checks what it can of the answer, and raises `WrongAnswerError` where it is w
 """
 
 import json
+import re
 import tempfile
 from functools import cache
 from pathlib import Path
@@ -16,7 +17,7 @@ import torch
 
 import walkconv
 from tests.hostile import bases, expected
-from tests.hostile.bases import CHECKPOINTED, GRID, SELECTED, X, Y
+from tests.hostile.bases import CHECKPOINTED, CHOOSING, GRID, SELECTED, X, Y
 from walkconv import GraphCNNRegressor, GraphSample, ModelFileError, io
 from walkconv.conv.definition import define_graph_conv
 from walkconv.datasets import load_tu
@@ -32,7 +33,12 @@ class WrongAnswerError(Exception):
 
 def load_and_predict(path):
     """Load a model and let it predict."""
-    found = _predictions(walkconv.load(path))
+    model = walkconv.load(path)
+    found = _predictions(model)
+    if getattr(model, "residuals_", None) is not None:
+        half = model._fitted.target.half_width(0.5)
+        if not (half >= 0).all():
+            raise WrongAnswerError("an interval that ends before it begins")
     if found is not None and len(found) != 3:
         raise WrongAnswerError(f"{len(found)} predictions for 3 rows")
 
@@ -72,8 +78,8 @@ def load_damaged(path):
 
 def continue_damaged_fit(path):
     """Continue a fit from a checkpoint whose bytes have changed: the same model, or refused."""
-    model = GraphCNNRegressor(**CHECKPOINTED).fit(X, Y, checkpoint=path)
-    if not np.array_equal(model.predict(X), _fitted_predictions()):
+    model = GraphCNNRegressor(**_fitted_with(path)).fit(X, Y, checkpoint=path)
+    if not np.array_equal(model.predict(X), _fitted_predictions(model.architecture)):
         raise WrongAnswerError("a damaged checkpoint leads to another model")
 
 
@@ -89,8 +95,8 @@ def continue_damaged_selection(path):
 
 def continue_fit(path):
     """Continue a fit from its checkpoint."""
-    model = GraphCNNRegressor(**CHECKPOINTED).fit(X, Y, checkpoint=path)
-    if len(model.modules_) != 2 or not np.isfinite(model.predict(X)).all():
+    model = GraphCNNRegressor(**_fitted_with(path)).fit(X, Y, checkpoint=path)
+    if not model.modules_ or not np.isfinite(model.predict(X)).all():
         raise WrongAnswerError("the members or the predictions")
 
 
@@ -246,8 +252,15 @@ def _known_predictions():
 
 
 @cache
-def _fitted_predictions():
-    return GraphCNNRegressor(**CHECKPOINTED).fit(X, Y).predict(X)
+def _fitted_predictions(architecture):
+    settings = CHOOSING if architecture == "auto" else CHECKPOINTED
+    return GraphCNNRegressor(**settings).fit(X, Y).predict(X)
+
+
+def _fitted_with(path):
+    """Return the settings of the fit that a checkpoint is from, as far as it can be seen."""
+    is_chosen = re.search(rb'architecture[\\": ]+auto', path.read_bytes())
+    return CHOOSING if is_chosen else CHECKPOINTED
 
 
 class MalformedCaseError(Exception):
