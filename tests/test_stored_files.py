@@ -15,10 +15,33 @@ import walkconv
 FOLDER = Path(__file__).parent / "files"
 STORED = sorted(FOLDER.glob("*/*.safetensors"))
 X = np.arange(42.0).reshape(7, 6) % 5
+MIXED = pl.DataFrame(
+    {
+        "number": [0.5, None, -2.0],
+        "sort": ["a", "b", None],
+        "many": ["level1", "rare2", "never seen"],
+        "date": ["2020-05-01", "2021-01-31", None],
+        "size": ["large", "small", None],
+    }
+)
+NAMES = (
+    "pooled-regressor-calibrated",
+    "classifier-on-a-grid",
+    "graph-samples",
+    "relevance-chosen",
+    "directions",
+    "columns-of-text",
+    "quantile",
+    "poisson-bfloat16",
+    "classifier-calibrated-of-text",
+    "regressor-chosen",
+)
 
 
 def predict(model):
     """Return what a model predicts for fixed samples."""
+    if model.table_encoding_ is not None:
+        return model.predict(MIXED)
     if model.encoding_ is None:
         names = getattr(model, "feature_names_in_", None)
         return model.predict(X if names is None else pl.DataFrame(X, schema=list(names)))
@@ -39,7 +62,13 @@ def test_a_stored_model_predicts_what_it_did(path):
 
 
 def test_some_files_are_stored():
-    assert len(STORED) >= 4
+    assert len(STORED) >= len(NAMES)
+
+
+def test_what_a_stored_model_says_of_its_uncertainty_is_kept():
+    model = walkconv.load(FOLDER / "format-1" / f"{NAMES[0]}.safetensors")
+    half = np.diff(model.predict_interval(pl.DataFrame(X, schema=list("abcdef")), coverage=0.8))
+    np.testing.assert_allclose(half[:, 0] / 2, np.full(7, model.residuals_[32, 0]), rtol=1e-6)
 
 
 def main():
@@ -48,8 +77,7 @@ def main():
 
     folder = FOLDER / "format-1"
     folder.mkdir(parents=True, exist_ok=True)
-    names = ("pooled-regressor", "classifier-on-a-grid", "graph-samples", "directions")
-    for name, content in zip(names, models(), strict=True):
+    for name, content in zip(NAMES, models(), strict=True):
         path = folder / f"{name}.safetensors"
         path.write_bytes(content)
         expected = predict(walkconv.load(path)).tolist()
