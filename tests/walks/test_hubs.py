@@ -9,11 +9,13 @@ import scipy.sparse as sp
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from walkconv import select_neighbors
+from walkconv import _native, select_neighbors
 from walkconv.walks import sparse
 from walkconv.walks.plan import Plan
 from walkconv.walks.select import tie_rule
 from walkconv.walks.transition import steps_along
+
+pytestmark = pytest.mark.skipif(_native.library() is None, reason="the library was not built")
 
 
 def walk(

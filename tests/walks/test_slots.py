@@ -201,7 +201,7 @@ def test_bad_input(settings, error, message):
     ],
 )
 def test_places_that_nothing_would_use_are_refused(settings, came):
-    message = f"are for order='direction'; got {came} with order='visits'. Ties .* ties=positions"
+    message = f"got {came} with order='visits'. To order ties by position, pass ties=positions"
     with pytest.raises(ValueError, match=message):
         select_neighbors(np.ones((4, 4)), n_neighbors=2, **settings)
 
