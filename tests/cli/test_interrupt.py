@@ -89,7 +89,7 @@ def test_the_next_call_goes_on_from_a_checkpoint(run, data, tmp_path, interrupt,
 def test_a_signal_from_outside_is_one_line(data, tmp_path):
     model, epochs = tmp_path / "m.safetensors", tmp_path / "epochs"
     command = ["fit", data, "--target", "y", "-o", model, "--checkpoint", epochs]
-    command += ["--max-iter", 1_000_000, "-q"]
+    command += ["-a", "C4", "--max-iter", 1_000_000, "-q"]
     process = subprocess.Popen(
         [sys.executable, "-m", "walkconv", *map(str, command)],
         stdout=subprocess.PIPE,
