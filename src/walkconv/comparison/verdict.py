@@ -178,12 +178,13 @@ def judge(differences: Mapping[str, Difference]) -> Finding:
     """Return whether the graph helps.
 
     It does if the model is better than its twin without neighbours, and better than the one with
-    random neighbours, where there is one. It hurts if the model is worse than one of them.
+    random neighbours, where there is one. It hurts if the model is worse than both: one of two
+    comparisons is below zero by chance too often.
     """
     twins = [differences[name] for name in (ALONE, RANDOM) if name in differences]
     if all(twin.is_above for twin in twins):
         return "helps"
-    return "hurts" if any(twin.is_below for twin in twins) else "no evidence"
+    return "hurts" if twins and all(twin.is_below for twin in twins) else "no evidence"
 
 
 def put_in_words(finding: Finding, differences: Mapping[str, Difference]) -> str:
@@ -196,11 +197,8 @@ def put_in_words(finding: Finding, differences: Mapping[str, Difference]) -> str
         ranks = differences.get(RANKS)
         directions = "; directions, not ranks, do it" if ranks and ranks.is_above else ""
         return f"The graph reduces the error {text}{directions}."
-    if finding == "hurts":
-        twins = {name: found for name, found in twins.items() if found.is_below}
-        start = "The graph hurts"
-    else:
-        start = "There is no evidence that the graph helps"
+    unclear = "There is no evidence that the graph helps"
+    start = "The graph hurts" if finding == "hurts" else unclear
     text = ", and ".join(
         f"{found if found.mean >= 0 else -found} points {'above' if found.mean < 0 else 'below'} "
         f"that with {name}"
