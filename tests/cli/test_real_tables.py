@@ -111,3 +111,15 @@ def test_codes_that_are_categories_may_be_many_and_written_as_text(run, table, t
     assert (code, err) == (0, "")
     expected = model.predict(many.drop("name", "y").with_columns(code=pl.Series(range(3000, 3040))))
     np.testing.assert_allclose(read(out)["prediction"], expected, rtol=1e-6)
+
+
+def test_a_report_and_a_comparison_take_columns_of_text(run, table, tmp_path):
+    rows, model, page = (tmp_path / name for name in ("rows.csv", "m.safetensors", "page.html"))
+    table.drop("name").write_csv(rows)
+    assert run("fit", rows, *FIT, "-o", model, "-q")[0] == 0
+    code, _, err = run("report", model, rows, "--target", "y", "-o", page, "-q")
+    assert (code, err) == (0, "")
+    assert "colour=red" in page.read_text(encoding="utf-8")
+    code, out, err = run("compare", rows, "--target", "y", "-a", "", "--max-iter", 1, "-q")
+    assert code == 0, err
+    assert "uses no graph" in out

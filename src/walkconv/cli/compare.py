@@ -70,7 +70,7 @@ def compare(
     table = io.read_table(data)
     chosen = io.take_target(table, target, task=task.value, source=data)
     with hint_at("--drop"):
-        X = io.take_features(table, drop=[target, *(drop or [])], source=data)
+        X = io.take_features(table, drop=[target, *(drop or [])], text=True, source=data)
     logger.info(f"{chosen.task} ({chosen.reason}): {X.height} rows, {X.width} features")
     related = graph
     if inputs["--graph"] is not None:

@@ -53,6 +53,8 @@ def report(
             with hint_at("--target"):
                 X = io.take_features(table, drop=[target], source=data).to_numpy()
         else:
-            X = io.take_features(table, list(names), source=data)
+            encoding = fitted.table_encoding_
+            text = [] if encoding is None else sorted(set(names) - set(encoding.number_names))
+            X = io.take_features(table, list(names), text=text, source=data)
     fitted.report(output, X, y)
     logger.info(f"report in {output}")

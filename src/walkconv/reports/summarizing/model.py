@@ -46,8 +46,13 @@ class FittedClassifier(FittedModel, Protocol):
 
 
 def column_names(model: FittedModel) -> list[str] | None:
-    """Return the names of the columns, None if they have none."""
-    names = getattr(model, "feature_names_in_", None)
+    """Return the names of the columns, None if they have none.
+
+    Columns of text have a name for each of their nodes, such as "colour=red".
+    """
+    names = getattr(model, "node_names_", None)
+    if names is None:
+        names = getattr(model, "feature_names_in_", None)
     return None if names is None else [str(name) for name in names]
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import scipy.sparse as sp
+from sklearn.utils import _safe_indexing
 
 from walkconv._samples import GraphSample
 from walkconv.reports.summarizing.model import FittedModel, column_names
@@ -44,6 +45,8 @@ class TestRows:
         if self.graphs is not None:
             return [self.graphs[row] for row in rows]
         assert self.table is not None  # samples are rows or graphs
+        if getattr(model, "table_encoding_", None) is not None:
+            return _safe_indexing(self.X, rows)  # a frame, with columns that are no numbers
         values = self.table[rows]
         values = values if isinstance(values, np.ndarray) else values.toarray()
         names = column_names(model)
