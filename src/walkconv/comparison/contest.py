@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from joblib import Parallel, delayed
+import torch
+from joblib import Parallel, delayed, parallel_config
 from sklearn.base import is_classifier
 from sklearn.model_selection import RepeatedKFold, RepeatedStratifiedKFold
 from tqdm import tqdm
@@ -110,7 +111,9 @@ def compare(
     tasks = {f"{kind} {split.number}": (kinds[kind], split) for split in splits for kind in kinds}
     missing = [name for name in tasks if name not in progress.tasks]
     jobs = (delayed(_run)(name, *tasks[name], model, X, values) for name in missing)
-    done = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(jobs)
+    # A fit depends on the number of threads, so workers have as many as this process.
+    with parallel_config("loky", inner_max_num_threads=torch.get_num_threads()):
+        done = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(jobs)
     for name, results in _shown(done, len(missing), len(tasks), verbose):
         progress.add(name, results)
     results = [each for name in tasks for each in progress.tasks[name]]

@@ -6,7 +6,6 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.impute import SimpleImputer
@@ -16,31 +15,13 @@ from sklearn.preprocessing import StandardScaler
 
 from walkconv.comparison.verdict import ALONE, RANDOM, RANKS
 from walkconv.estimators.base import GraphCNN
+from walkconv.estimators.trials import random_neighbors
 
 RIDGE, LOGISTIC, LIGHTGBM = "ridge regression", "logistic regression", "LightGBM"
 PENALTIES = np.logspace(-2, 5, 15)
 """Of ridge regression, which chooses one by leave-one-out."""
 INVERSE_PENALTY = 0.1
 """Of logistic regression on standardized columns."""
-
-
-def random_neighbors(n_nodes: int, n_neighbors: int, seed: int) -> sp.csr_array:
-    """Return a graph in which every node points to ``n_neighbors - 1`` others, drawn at random.
-
-    Examples
-    --------
-    >>> from walkconv.comparison.contestants import random_neighbors
-    >>> graph = random_neighbors(6, 3, seed=0)
-    >>> graph.sum(axis=1).tolist(), bool(graph.diagonal().any())
-    ([2.0, 2.0, 2.0, 2.0, 2.0, 2.0], False)
-    """
-    rng = np.random.default_rng(seed)
-    n_others = min(n_neighbors, n_nodes) - 1
-    others = np.array([rng.permutation(n_nodes - 1)[:n_others] for _ in range(n_nodes)])
-    others += others >= np.arange(n_nodes)[:, None]  # itself is not one of them
-    start = np.arange(n_nodes + 1) * n_others
-    values = np.ones(others.size)
-    return sp.csr_array((values, others.ravel(), start), shape=(n_nodes, n_nodes))
 
 
 def uses_graph(model: GraphCNN) -> bool:

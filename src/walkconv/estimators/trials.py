@@ -333,7 +333,7 @@ class _Search:
             return settings
         assert self.table is not None
         n_nodes = self.table.shape[0]
-        graph = random_graph(n_nodes, min(settings.n_neighbors, n_nodes), self.parts.seed)
+        graph = random_neighbors(n_nodes, settings.n_neighbors, self.parts.seed)
         return replace(settings, graph=graph)
 
     def _lesson(self, settings: Settings, rows: np.ndarray | slice) -> Lesson:
@@ -412,15 +412,24 @@ def jackknife(score_of: Callable[[np.ndarray], float], n_rows: int) -> tuple[np.
     return len(blocks) * score - (len(blocks) - 1) * np.array(without), score
 
 
-def random_graph(n_nodes: int, n_neighbors: int, seed: int) -> sp.csr_array:
-    """Return a graph in which every node points to `n_neighbors - 1` others, drawn at random."""
+def random_neighbors(n_nodes: int, n_neighbors: int, seed: int) -> sp.csr_array:
+    """Return a graph in which every node points to ``n_neighbors - 1`` others, drawn at random.
+
+    Examples
+    --------
+    >>> from walkconv.estimators.trials import random_neighbors
+    >>> graph = random_neighbors(6, 3, seed=0)
+    >>> graph.sum(axis=1).tolist(), bool(graph.diagonal().any())
+    ([2.0, 2.0, 2.0, 2.0, 2.0, 2.0], False)
+    """
     rng = np.random.default_rng(seed)
-    others = rng.integers(n_nodes - 1, size=(n_nodes, n_neighbors - 1))
+    n_others = min(n_neighbors, n_nodes) - 1
+    draws = (rng.choice(n_nodes - 1, n_others, replace=False) for _ in range(n_nodes))
+    others = np.array(list(draws), dtype=np.int64).reshape(n_nodes, n_others)
     others += others >= np.arange(n_nodes)[:, None]  # itself is not one of them
-    start = np.arange(n_nodes + 1) * (n_neighbors - 1)
-    graph = sp.csr_array((np.ones(others.size), others.ravel(), start), shape=(n_nodes, n_nodes))
-    graph.sum_duplicates()
-    return graph
+    start = np.arange(n_nodes + 1) * n_others
+    values = np.ones(others.size)
+    return sp.csr_array((values, others.ravel(), start), shape=(n_nodes, n_nodes))
 
 
 def _rounds(n_divisions: int) -> list[Round]:
