@@ -192,6 +192,9 @@ class Rows:
     def __len__(self):
         return len(self.X)
 
+    def shuffled(self):
+        return torch.randperm(len(self)).numpy()
+
     def batch(self, rows):
         return (self.X[rows],)
 

@@ -33,7 +33,7 @@ def distance_by_definition(weights, law, k):
 def test_distance_to_the_stationary_law_of_a_symmetric_graph(rng):
     block = rng.random((6, 6))
     weights = sp.block_diag([block + block.T, [[0, 1], [1, 0]], [[0]]]).toarray()
-    law = expected_visits(weights, n_steps=20_000) / 20_001
+    law = expected_visits(weights, n_steps=10_000) / 10_001
     found = diagnose(weights, n_neighbors=3, max_steps=3).stationary_distance
     expected = [distance_by_definition(weights, law, k) for k in (1, 2, 3)]
     np.testing.assert_allclose(found, expected, atol=1e-3)
@@ -44,7 +44,7 @@ def test_distance_to_the_stationary_law_of_a_directed_graph():
     weights[[0, 1, 2], [1, 2, 0]] = 1  # a cycle, which alternates for ever
     weights[3, [2, 4]] = 1  # leads into the cycle or to a dangling node
     weights[5, 6] = weights[6, 5] = 1
-    law = expected_visits(weights, n_steps=30_000) / 30_001
+    law = expected_visits(weights, n_steps=10_000) / 10_001
     found = diagnose(weights, n_neighbors=3, max_steps=4).stationary_distance
     expected = [distance_by_definition(weights, law, k) for k in (1, 2, 3, 4)]
     np.testing.assert_allclose(found, expected, atol=1e-3)

@@ -27,7 +27,8 @@ def batch_norm(
     The rest is as in `torch.nn.functional.batch_norm` in training, and so are the running
     statistics, which are brought up to date. Processes may hold different numbers of rows.
     """
-    x = x.float()  # under autocast it is shorter, and so would be the sums over all rows
+    if x.dtype.itemsize < 4:  # under autocast: the sums over all rows would be as short
+        x = x.float()
     with torch.no_grad():
         mean, variance, count = _statistics(processes, x)
         if running_mean is not None and running_var is not None:
