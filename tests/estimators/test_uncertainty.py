@@ -172,3 +172,10 @@ def test_wrong_arguments_are_named(calibrated, table, values, classes):
 
     with pytest.raises(ValueError, match="calibrate needs the networks of walkconv"):
         Own("FC4", **QUICK).fit(table, classes, calibrate=True)
+
+
+def test_calibration_and_a_time_limit_exclude_each_other(rng):
+    X = rng.normal(size=(40, 4))
+    model = GraphCNNRegressor("FC4", time_limit=1)
+    with pytest.raises(ValueError, match="calibrate=True does not go with a time_limit"):
+        model.fit(X, X[:, 0], calibrate=True)

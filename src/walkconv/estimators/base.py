@@ -283,6 +283,11 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
         self
         """
         how = check_calibrate(calibrate)
+        if how is True and self.time_limit is not None:
+            raise ValueError(
+                "calibrate=True does not go with a time_limit: it trains more networks than the "
+                "limit counts. Leave one of them out."
+            )
         past = getattr(self, "_fitted", None) if self.warm_start else None
         request = self._request(past=past, checkpoint=checkpoint, after_epoch=after_epoch)
         fitted = fit_model(request, X, y, sample_weight, validation_data)
