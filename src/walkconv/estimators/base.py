@@ -105,7 +105,7 @@ SETTINGS = """
     time_limit : float or None, default None
         Seconds that `fit` may take, the search included. Training then ends in time, its learning
         rate lowered to zero, and two fits may differ. Without a limit the search takes about as
-        long as training.
+        long as training, and longer on small tables.
     early_stopping : bool or int, default False
         Stop when the score on validation rows has not improved for this number of epochs; True
         means 10. Validation rows are a share of the training rows, or `validation_data` of `fit`.
@@ -153,11 +153,13 @@ ATTRIBUTES = """
     architecture_ : str
         The layers of the fitted network.
     choices_ : list of dict
-        What the search compared, best first: ``candidate`` in words, ``score`` on held-back
-        training rows (accuracy, R2 or `scoring`), ``loss``, which decides (the mean squared error
-        of the probabilities or of the scaled values; with `scoring` minus the score),
-        ``standard_error`` of the difference in loss to the chosen candidate, ``epochs``,
-        ``seconds`` and ``chosen``. None with an architecture of yours.
+        What the search compared, the chosen one first: ``candidate`` in words, ``score`` on
+        held-back training rows (accuracy, R2 or `scoring`), ``loss``, which decides (the mean
+        squared error of the probabilities or of the scaled values, the `loss` if another one is
+        set; with `scoring` minus the score). Compare scores of candidates with equal ``epochs``:
+        those that stayed longer were scored on other rows. Also ``standard_error`` of the
+        difference in loss to the chosen candidate, ``seconds`` and ``chosen``. None if an
+        architecture is given.
     history_ : list of dict
         ``member``, ``epoch``, ``loss``, ``seconds`` (not in a loaded model) and, with validation
         rows, ``validation_score`` of every epoch, and what `after_epoch` of `fit` returned.
@@ -253,9 +255,9 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
             each of these into one node or several. Or a list of graphs, one for each sample:
             `GraphSample` records, networkx graphs, PyG ``Data`` or pairs ``(edge_index, x)``; or a
             ``Batch`` of PyG.
-            A table larger than memory is read in blocks: a memory map, the path of a Parquet file,
-            a polars LazyFrame, or an array of dask, h5py or zarr. It takes about 0.5 GiB, and the
-            rows are shuffled by blocks if they need more than 256 MiB.
+            If an architecture is given, a table larger than memory is read in blocks: a memory map,
+            the path of a Parquet file, a polars LazyFrame, or an array of dask, h5py or zarr. It
+            takes up to 1 GiB, and rows are shuffled by blocks if they need more than 256 MiB.
         y : array of shape (n_samples,), for regression also (n_samples, n_outputs)
             What to predict.
         sample_weight : array of shape (n_samples,), optional

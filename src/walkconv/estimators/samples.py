@@ -1,6 +1,7 @@
 """The two kinds of samples behind one protocol: rows of a table, and graphs.
 
-`fitting.read_samples` decides once which kind X is. Everything after it uses the protocol:
+`fitting.read_samples` decides once which kind X is. Training uses the protocol (the search
+and the report ask for the kind again, to list what suits it):
 ``Samples.learn`` returns a frozen record of what precedes the weights (`Learned`). This record
 reads further samples, makes batches, says what network they need, and writes itself to arrays.
 """

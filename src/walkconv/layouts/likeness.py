@@ -14,8 +14,6 @@ N_STEPS = 2
 MOST_ENDS = 64
 """Ends of the walk from one node that are kept: the likeliest."""
 BLOCK_ROWS = 4096
-ALIKE = 0.65
-"""On a grid with diagonals the ends of a diagonal are 0.76 as alike as those of a straight edge."""
 ROUNDING = 1e-12
 FAINT = 1e-9
 """Likeness of the ends of an edge whose walks have nothing in common that was kept."""
@@ -40,17 +38,6 @@ def walk_likeness(edges: sp.csr_array) -> sp.csr_array:
     )
     faint = sp.csr_array((np.full(edges.nnz, FAINT), edges.indices, edges.indptr), edges.shape)
     return sp.csr_array(likeness.maximum(likeness.T).maximum(faint))
-
-
-def alike_edges(edges: sp.csr_array, likeness: sp.csr_array) -> sp.csr_array:
-    """Keep the edges (n_nodes, n_nodes) whose ends are nearly as alike as the likest of either."""
-    pairs = sp.coo_array(edges)
-    alike = likeness[pairs.row, pairs.col]
-    best = np.zeros(edges.shape[0])
-    np.maximum.at(best, pairs.row, alike)
-    is_kept = alike >= ALIKE * np.maximum(best[pairs.row], best[pairs.col])
-    ends = pairs.row[is_kept], pairs.col[is_kept]
-    return sp.csr_array((pairs.data[is_kept], ends), shape=edges.shape)
 
 
 def _walk_ends(edges: sp.csr_array) -> sp.csr_array:
