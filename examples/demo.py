@@ -54,7 +54,7 @@ def main() -> None:
     say(f"{n_train:,} digits of {n_pixels} pixels that vary, in an order that says nothing.\n")
 
     _, first = train("logistic regression", digits, "", max_iter=digits.n_epochs)
-    # Neighbours, rate and epochs did best on 10,000 training digits held out.
+    # 25 neighbours did better than 9 on 10,000 training digits held out; nothing else was tried.
     chosen = {"n_neighbors": 25, "learning_rate": 3e-3, "max_iter": digits.n_epochs}
     model, second = train("directions", digits, digits.network, order="auto", **chosen)
     say(f"\n[bold]Structure found:[/bold] {model.orientation_.reason}.\n")
