@@ -9,7 +9,7 @@ import scipy.sparse as sp
 import torch
 
 from walkconv import GraphSample
-from walkconv._samples import as_samples, is_list_of_samples
+from walkconv._samples import as_samples, kind_of_samples
 
 EDGES = np.array([[0, 1, 1, 2], [1, 0, 2, 1]])
 MATRIX = [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
@@ -35,7 +35,7 @@ def path_in_networkx(**attributes):
     ids=["record", "networkx", "networkx numbers", "PyG", "pair", "lists"],
 )
 def test_every_form_with_features_is_the_same_record(form):
-    assert is_list_of_samples([form])
+    assert kind_of_samples([form]) == "graphs"
     (sample,) = as_samples([form])
     np.testing.assert_array_equal(sample.graph.toarray(), MATRIX)
     np.testing.assert_array_equal(sample.x, [[1], [2], [3]])
@@ -59,12 +59,12 @@ def test_an_array_and_a_column_of_graphs_are_lists_of_graphs():
     array = np.empty(2, dtype=object)
     array[:] = samples
     for graphs in (array, pd.Series(samples, index=[7, 0]), pl.Series(samples, dtype=pl.Object)):
-        assert is_list_of_samples(graphs)
+        assert kind_of_samples(graphs) == "graphs"
         assert as_samples(graphs) == samples
 
 
 def test_a_ragged_edge_list_is_read_as_a_graph_which_says_what_is_wrong():
-    assert is_list_of_samples([([[0, 1], [1]], [1.0, 2.0])])
+    assert kind_of_samples([([[0, 1], [1]], [1.0, 2.0])]) == "graphs"
 
 
 def test_the_features_say_how_many_nodes_an_edge_list_has():
@@ -93,7 +93,7 @@ def test_a_data_set_that_does_not_say_where_it_ends_is_read_to_its_length():
         def __getitem__(self, place):
             return nx.cycle_graph(3 + place)
 
-    assert is_list_of_samples(Circles())
+    assert kind_of_samples(Circles()) == "graphs"
     assert [sample.n_nodes for sample in as_samples(Circles())] == [3, 4, 5]
 
 
@@ -107,7 +107,7 @@ def test_a_real_batch_and_a_real_data_set_of_pyg_are_lists_of_graphs():
     stored = pyg.InMemoryDataset()
     stored.data, stored.slices = pyg.InMemoryDataset.collate(graphs)
     for together in (batch, stored):
-        assert is_list_of_samples(together)
+        assert kind_of_samples(together) == "graphs"
         found = as_samples(together)
         assert [sample.n_nodes for sample in found] == [3, 4]
         assert [sample.x[0, 0] for sample in found] == [3, 4]
@@ -124,7 +124,7 @@ def test_a_real_batch_and_a_real_data_set_of_pyg_are_lists_of_graphs():
 def test_one_graph_is_no_list_of_graphs(graph, kind):
     message = rf"one for each sample; got one {kind} alone\. Pass \[graph\]"
     with pytest.raises(TypeError, match=message):
-        is_list_of_samples(graph)
+        kind_of_samples(graph)
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_one_graph_is_no_list_of_graphs(graph, kind):
 def test_matrices_that_are_no_table_are_refused(matrices, came):
     message = rf"X must be a table or a list of GraphSample.*; got {came}.*GraphSample\(matrix\)"
     with pytest.raises(TypeError, match=message):
-        is_list_of_samples(matrices)
+        kind_of_samples(matrices)
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_matrices_that_are_no_table_are_refused(matrices, came):
     ],
 )
 def test_a_table_is_not_a_list_of_graphs(table):
-    assert not is_list_of_samples(table)
+    assert kind_of_samples(table) == "table"
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,8 @@ SHOWN = 5
 """Number of names that a message lists. It only counts the others."""
 COPIES = 4
 """Numbers that training keeps for each weight: itself, its gradient and two moments."""
+MOST_STEPS = 10_000
+"""A walk takes as long as it has steps, and a model file may ask for any number."""
 
 
 def check_integer(
@@ -30,6 +32,12 @@ def check_integer(
     if maximum is not None and value > maximum:
         raise ValueError(f"{name} must be at most {maximum}; got {value}. {hint}".rstrip())
     return value
+
+
+def check_steps(n_steps: Any, *, minimum: int = 0) -> int:
+    """Return a number of steps that a walk can take in reasonable time."""
+    hint = "A walk so long has forgotten where it began."
+    return check_integer(n_steps, "n_steps", minimum=minimum, maximum=MOST_STEPS, hint=hint)
 
 
 def check_number(

@@ -1,13 +1,16 @@
-"""A graph as one sample: the record `GraphSample`, and the forms that become one.
+"""What the samples of a fit may be: rows of a table, or graphs, each a `GraphSample`.
 
 The libraries recognised here are imported only if the given object comes from them.
 """
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
+import polars as pl
 import scipy.sparse as sp
 
 from walkconv._adapters import as_graph, is_networkx
@@ -16,6 +19,10 @@ from walkconv._checks import as_array, as_real, check_finite, describe
 SAMPLE_FORMS = (
     "GraphSample records, networkx graphs, PyG Data or (edge_index, x) pairs, one for each sample"
 )
+ARRAY_LIBRARIES = ("dask", "h5py", "zarr")
+"""Where arrays come from that are sliced like numpy's and then read."""
+LARGE_MAP = 2**28
+"""Bytes up to which a memory map is an array like any other."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +75,34 @@ class GraphSample:
         return f"GraphSample({', '.join(parts)})"
 
 
-def is_list_of_samples(X: Any) -> bool:
+def kind_of_samples(X: Any) -> Literal["graphs", "table", "stored table"]:
+    """Return what X holds: one graph for each sample, a table, or a table to be read in blocks.
+
+    This is the one place where the kind of X is decided.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from walkconv._samples import kind_of_samples
+    >>> kind_of_samples(np.ones((3, 2))), kind_of_samples("rows.parquet")
+    ('table', 'stored table')
+    """
+    if _is_stored(X):
+        return "stored table"
+    return "graphs" if _is_list_of_samples(X) else "table"
+
+
+def _is_stored(X: Any) -> bool:
+    """Tell whether X is a file, a large memory map, or belongs to a library that reads blocks."""
+    if isinstance(X, str | os.PathLike):
+        return Path(X).suffix.lower() in (".parquet", ".pq")
+    if isinstance(X, np.memmap):
+        return X.nbytes > LARGE_MAP
+    library = type(X).__module__.partition(".")[0]
+    return isinstance(X, pl.LazyFrame) or (library in ARRAY_LIBRARIES and hasattr(X, "dtype"))
+
+
+def _is_list_of_samples(X: Any) -> bool:
     """Tell whether X holds one graph for each sample, rather than being a table.
 
     Lists, columns and arrays of graphs do, and a PyG ``Batch`` or ``Dataset``. A list of matrices

@@ -10,7 +10,7 @@ from scipy.io import mmwrite
 
 import walkconv
 from walkconv.cli.fit import LEARNED_GRAPHS
-from walkconv.estimators.column_graph import LEARNERS
+from walkconv.estimators.relations import LEARNERS
 
 COLUMNS = ["north", "east", "south", "west"]
 WEIGHTS = np.array([[0, 2, 0, 0], [2, 0, -1, 0], [0, -1, 0, 0], [0, 0, 0, 0]])

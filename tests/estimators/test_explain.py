@@ -247,3 +247,24 @@ def test_attributions_are_the_mean_over_the_members(table, values):
     shares = np.stack(found.shares)[..., 0]
     assert np.abs(shares[:, 0] - shares[:, 1]).max() > 0.1
     np.testing.assert_allclose(model.explain(table).to_numpy(), shares.mean(axis=1), rtol=1e-5)
+
+
+def test_the_nodes_of_a_column_of_text_are_explained_as_one_column(rng):
+    colour = rng.choice(["red", "green", "blue"], size=240)
+    X = pl.DataFrame({"a": rng.normal(size=240), "colour": colour, "b": rng.normal(size=240)})
+    y = (colour == "red") * 4.0 + X["b"].to_numpy()
+    model = GraphCNNRegressor("C4-FC16", n_neighbors=2, max_iter=60, n_members=1, random_state=0)
+    model.fit(X, y)
+    shares = model.explain(X[:20])
+    assert shares.columns == ["a", "colour", "b"]
+    expected = np.mean(model.predict(X[:20]) - shares.sum_horizontal().to_numpy())
+    np.testing.assert_allclose(
+        shares.sum_horizontal() + expected, model.predict(X[:20]), atol=0.05
+    )
+    ranking = model.importance(X)
+    assert ranking["column"].to_list() == ["colour", "b", "a"]
+    around = model.importance(X, by="neighborhood")
+    assert sorted(around["column"]) == ["a", "b", "colour"]
+    summary = model.summarize(X, y)
+    by_node = next(each for each in summary["map"]["values"] if each["label"] == "Importance")
+    assert len(set(by_node["values"][1:4])) == 1

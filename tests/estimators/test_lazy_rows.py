@@ -6,10 +6,10 @@ import polars as pl
 import pytest
 import torch
 
-from walkconv import GraphCNNClassifier, GraphCNNRegressor, correlation_graph
-from walkconv.estimators import lazy_rows as module
-from walkconv.estimators.lazy_rows import LazyRows, lazy_rows
+from walkconv import GraphCNNClassifier, GraphCNNRegressor, _samples, correlation_graph
 from walkconv.estimators.table_samples import TableBatches
+from walkconv.tables import lazy_rows as module
+from walkconv.tables.lazy_rows import LazyRows, lazy_rows
 
 N_ROWS, N_COLUMNS = 600, 6
 NAMES = [f"column {i}" for i in range(N_COLUMNS)]
@@ -51,6 +51,7 @@ def y(table):
 def small_blocks(monkeypatch):
     """Let sixteen blocks hold 80 rows of the table, so that it is not shuffled as a whole."""
     monkeypatch.setattr(module, "SHUFFLED_BYTES", 16 * 5 * 4 * N_COLUMNS)
+    monkeypatch.setattr(_samples, "LARGE_MAP", 16 * 5 * 4 * N_COLUMNS)
 
 
 def forms(table, folder):

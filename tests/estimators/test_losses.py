@@ -8,7 +8,7 @@ from torch.nn import functional
 
 import walkconv
 from walkconv import GraphCNNClassifier, GraphCNNRegressor, ModelFileError, persistence
-from walkconv.estimators.losses import REGRESSION, Loss, check_loss
+from walkconv.training.losses import REGRESSION, Loss, check_loss
 
 N_TRAINED = 1200
 

@@ -13,7 +13,7 @@ from walkconv import (
     load,
     slot_offsets,
 )
-from walkconv.estimators.column_graph import orient
+from walkconv.estimators.relations import orient
 from walkconv.estimators.table_samples import TableBatches, shift_sources
 from walkconv.networks import build_levels, parse_architecture
 from walkconv.networks.levels import group_means

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from walkconv import GraphCNNClassifier, GraphCNNRegressor, load
-from walkconv.estimators.relevance import Relevance, find_counts, learn_relevance
+from walkconv.tables.relevance import Relevance, find_counts, learn_relevance
 
 SMALL = {"n_neighbors": 3, "max_iter": 3, "n_members": 1, "random_state": 0}
 

@@ -3,9 +3,9 @@ import pytest
 import scipy.sparse as sp
 import torch
 
-from walkconv.estimators.scaling import Scaling, learn_scaling
 from walkconv.estimators.table_samples import TableBatches
 from walkconv.networks import Network, NetworkPlan, parse_architecture
+from walkconv.tables.scaling import Scaling, learn_scaling
 from walkconv.training.batches import predict
 
 CPU = torch.device("cpu")
@@ -25,7 +25,7 @@ def test_sparse_rows_are_scaled_like_dense_ones(rng):
 
 
 def test_scaling_ignores_missing_values_and_is_undone(rng, monkeypatch):
-    monkeypatch.setattr("walkconv.estimators.scaling.BLOCK_VALUES", 12)
+    monkeypatch.setattr("walkconv.tables.scaling.BLOCK_VALUES", 12)
     X = rng.normal(3, 2, size=(20, 4, 2))
     X[rng.random(X.shape) < 0.2] = np.nan
     scaling = learn_scaling(X)

@@ -8,8 +8,8 @@ import walkconv
 from walkconv import GraphCNNClassifier, GraphCNNRegressor, GraphSample, ModelFileError
 from walkconv.estimators.classifier import Classes
 from walkconv.estimators.regressor import Values
-from walkconv.estimators.scaling import Scaling
 from walkconv.persistence import read_file, write_file
+from walkconv.tables.scaling import Scaling
 
 QUICK = {"n_neighbors": 3, "max_iter": 5, "random_state": 0, "n_members": 2}
 UNIT = Scaling(np.zeros((1, 1)), np.ones((1, 1)))

@@ -4,10 +4,10 @@ import torch
 from torch import nn
 
 from walkconv import graph_from_edges
-from walkconv.estimators.scaling import no_scaling
 from walkconv.estimators.table_samples import TableBatches
 from walkconv.inspection import attribute
 from walkconv.networks import Network, NetworkPlan, build_levels, parse_architecture
+from walkconv.tables.scaling import no_scaling
 
 
 def first_output(outputs, rows):

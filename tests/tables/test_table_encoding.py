@@ -9,8 +9,9 @@ import pandas as pd
 import polars as pl
 import pytest
 
+from walkconv.estimators.table_samples import columns_to_encode
 from walkconv.tables import TableEncoding, learn_table_encoding
-from walkconv.tables.cells import columns_to_encode, parse_dates
+from walkconv.tables.cells import parse_dates
 
 nan = np.nan
 DAY = datetime.date(2020, 1, 1)  # a Wednesday, day 18262

@@ -15,7 +15,7 @@ from walkconv import (
     grid_graph,
     select_neighbors,
 )
-from walkconv.training.precision import products_in
+from walkconv.training.loop import products_in
 
 SHORT = [torch.bfloat16, torch.float16]
 CPU = torch.device("cpu")

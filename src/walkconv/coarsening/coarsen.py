@@ -7,11 +7,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from walkconv._adapters import as_graph
-from walkconv._checks import check_integer
+from walkconv._checks import check_integer, check_steps
 from walkconv.coarsening.grouping import grow_groups
 from walkconv.coarsening.nearness import near_graph
 from walkconv.walks import select_checked
-from walkconv.walks.reach import check_steps
 from walkconv.walks.slots import check_places
 
 CANDIDATES = 8

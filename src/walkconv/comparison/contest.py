@@ -16,13 +16,13 @@ from sklearn.model_selection import RepeatedKFold, RepeatedStratifiedKFold
 from tqdm import tqdm
 
 from walkconv._checks import check_flag, check_integer, describe
-from walkconv._samples import as_samples, is_list_of_samples
+from walkconv._samples import as_samples, kind_of_samples
 from walkconv.comparison.fits import Result, Split, run_networks, run_simple_models
 from walkconv.comparison.progress_file import ProgressFile
 from walkconv.comparison.verdict import ALONE, MODEL, RANDOM, RANKS, Comparison, conclude
 from walkconv.estimators.base import GraphCNN
-from walkconv.estimators.fitting import identify, read_samples
-from walkconv.estimators.samples import Rows, read_rows
+from walkconv.estimators.fitting import Rows, read_rows, read_samples
+from walkconv.estimators.identity import identify
 
 Task = Callable[[GraphCNN, Any, np.ndarray, Split], list[Result]]
 
@@ -98,7 +98,7 @@ def compare(
     n_repeats = check_integer(n_repeats, "n_repeats", minimum=1)
     seed = check_integer(random_state, "random_state", minimum=0, maximum=2**31 - 1)
     verbose = check_integer(verbose, "verbose", minimum=0)
-    has_graphs = is_list_of_samples(X)
+    has_graphs = kind_of_samples(X) == "graphs"
     X = as_samples(X) if has_graphs else X
     rows = read_rows(X, y, None, read_samples, **model._target_checks)
     values = rows.y

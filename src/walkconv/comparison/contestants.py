@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -72,11 +72,11 @@ def simple_models(*, is_classification: bool, seed: int) -> dict[str, Callable[[
     return made
 
 
-def fit_simple(model: Any, X: np.ndarray, y: np.ndarray) -> Any:
+def fit_simple(model: BaseEstimator, X: np.ndarray, y: np.ndarray) -> Any:
     """Fit a simple model; if it has not quite converged, it is still one to compare with."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return model.fit(X, y)
+        return cast(Any, model).fit(X, y)
 
 
 def _linear(last: BaseEstimator) -> Any:

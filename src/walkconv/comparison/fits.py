@@ -11,8 +11,8 @@ from sklearn.utils import _safe_indexing
 from walkconv.comparison.contestants import fit_simple, simple_models, twins_of, uses_graph
 from walkconv.comparison.verdict import MODEL
 from walkconv.estimators.base import GraphCNN
-from walkconv.estimators.lazy_rows import LazyRows
 from walkconv.estimators.table_samples import TableSamples
+from walkconv.tables.lazy_rows import LazyRows
 
 
 @dataclass(frozen=True)

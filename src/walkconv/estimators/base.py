@@ -16,16 +16,16 @@ from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
 from walkconv._files import check_writable
-from walkconv.estimators.calibrating import calibrate_model, check_calibrate
+from walkconv.estimators.calibrating import calibrate_model
 from walkconv.estimators.filters import Filters
 from walkconv.estimators.fitting import Fitted, Request, Target, fit_model
-from walkconv.estimators.losses import Loss
 from walkconv.estimators.settings import (
     BEFORE_CHOICE,
     FIXED,
     OF_CLASS,
     Settings,
     check_batch_size,
+    check_calibrate,
     check_settings,
     is_open,
     with_fixed,
@@ -33,6 +33,7 @@ from walkconv.estimators.settings import (
 from walkconv.networks.architecture import format_architecture
 from walkconv.networks.network import Network, NetworkPlan, count_parameters
 from walkconv.training.batches import Batches, predict
+from walkconv.training.losses import Loss
 from walkconv.walks.listing import list_neighbors
 
 SETTINGS = """
@@ -284,16 +285,13 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
         -------
         self
         """
-        how = check_calibrate(calibrate)
-        if how is True and self.time_limit is not None:
-            raise ValueError(
-                "calibrate=True does not go with a time_limit: it trains more networks than the "
-                "limit counts. Leave one of them out."
-            )
+        how = check_calibrate(calibrate, self.time_limit)
         past = getattr(self, "_fitted", None) if self.warm_start else None
         request = self._request(past=past, checkpoint=checkpoint, after_epoch=after_epoch)
         fitted = fit_model(request, X, y, sample_weight, validation_data)
-        self._keep(calibrate_model(request, fitted, X, y, sample_weight, how))
+        if how is True or (how == "auto" and _can_wait(request, fitted)):
+            fitted = calibrate_model(request, fitted, X, y, sample_weight, how)
+        self._keep(fitted)
         return self
 
     def _fit_part(
@@ -826,6 +824,12 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
         batches = self._batches(X)
         batch_size = check_batch_size(self.batch_size)
         return [predict(module, batches, batch_size) for module in self.modules_]
+
+
+def _can_wait(request: Request, fitted: Fitted) -> bool:
+    """Tell whether "auto" calibrates: in regression, if a search took its time already."""
+    is_chosen = fitted.choice is not None and request.past is None
+    return is_chosen and fitted.settings.time_limit is None and not fitted.target.is_classification
 
 
 def check_members(outputs: np.ndarray) -> None:

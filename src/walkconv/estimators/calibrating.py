@@ -15,39 +15,25 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils import check_random_state
 from torch import nn
 
-from walkconv._checks import check_flag, describe
-from walkconv.estimators.fitting import Fitted, Request, train
-from walkconv.estimators.samples import read_rows
+from walkconv.estimators.fitting import Fitted, Request, read_rows, train
+from walkconv.estimators.trials import CHEAP
 from walkconv.networks import Network
 from walkconv.training.batches import predict
 from walkconv.training.processes import current_processes
 
 N_FOLDS = 5
-CHEAP = 2**20
-"""Values of a table up to which "auto" uses all folds; of a larger one it uses the first."""
-Calibrate = bool | Literal["auto"]
-
-
-def check_calibrate(calibrate: Any) -> Calibrate:
-    """Return `calibrate` when it is True, False or "auto"."""
-    if isinstance(calibrate, str) and calibrate == "auto":
-        return "auto"
-    if isinstance(calibrate, str):
-        raise ValueError(f"calibrate must be True, False or 'auto'; got {describe(calibrate)}.")
-    return check_flag(calibrate, "calibrate")
 
 
 def calibrate_model(
-    request: Request, fitted: Fitted, X: Any, y: Any, sample_weight: Any, how: Calibrate
+    request: Request,
+    fitted: Fitted,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    how: bool | Literal["auto"],
 ) -> Fitted:
-    """Return a fitted model that knows its uncertainty, if it is wanted.
-
-    "auto" wants it for regression where a search chose the architecture, without a time limit.
-    """
+    """Return a fitted model that knows its uncertainty; with "auto" only if rows suffice."""
     target, settings = fitted.target, fitted.settings
-    is_chosen = fitted.choice is not None and settings.time_limit is None and request.past is None
-    if how is False or (how == "auto" and (target.is_classification or not is_chosen)):
-        return fitted
     if target.is_classification:
         _check_output_layer(fitted.modules)
     rows = read_rows(X, y, sample_weight, fitted.learned.read, **request.target_checks)

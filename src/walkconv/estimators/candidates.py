@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from walkconv.training.loop import fitting_size
+
 Role = Literal["network", "alone", "random"]
 WIDE = 200
 """Columns from which on a filter may be wide."""
@@ -220,7 +222,7 @@ def _plain(situation: Situation) -> list[Candidate]:
 
 def _linear(situation: Situation, **others: Any) -> Candidate:
     """Return a linear model, which costs so little that it may take more steps."""
-    n_epochs = _between(20, 3000 * _batch_size(situation.n_rows) / situation.n_rows, 100)
+    n_epochs = _between(20, 3000 * fitting_size(situation.n_rows) / situation.n_rows, 100)
     settings = {"learning_rate": 1e-2, "max_iter": n_epochs, **others}
     return Candidate(_settings(situation, "", **settings))
 
@@ -245,12 +247,7 @@ def _twins(network: Candidate) -> list[Candidate]:
 
 def _epochs(n_rows: int) -> int:
     """Return the epochs of a plain network: about 1,500 steps."""
-    return _between(20, 1500 * _batch_size(n_rows) / n_rows, 40)
-
-
-def _batch_size(n_rows: int) -> int:
-    """Return the rows of a batch under ``batch_size="auto"``."""
-    return min(max(n_rows // 50, 16), 128)
+    return _between(20, 1500 * fitting_size(n_rows) / n_rows, 40)
 
 
 def _between(least: int, value: float, most: int) -> int:

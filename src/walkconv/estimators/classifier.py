@@ -14,10 +14,10 @@ from torch import Tensor
 
 from walkconv._checks import check_option, describe, listed
 from walkconv.estimators.base import ATTRIBUTES, SETTINGS, GraphCNN, check_members
-from walkconv.estimators.losses import CLASSIFICATION, CROSS_ENTROPY, Loss, check_loss, read_loss
-from walkconv.estimators.scoring import PredictedClasses
 from walkconv.estimators.settings import Settings
 from walkconv.networks.architecture import NodeOutput
+from walkconv.training.losses import CLASSIFICATION, CROSS_ENTROPY, Loss, check_loss, read_loss
+from walkconv.training.scoring import PredictedClasses
 
 MOST_CHARACTERS = 2**24
 """Of the labels in a file, all as long as the longest."""

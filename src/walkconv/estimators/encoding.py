@@ -8,7 +8,7 @@ import numpy as np
 
 from walkconv._checks import check_flag
 from walkconv._samples import GraphSample
-from walkconv.estimators.scaling import learn_scaling, no_scaling
+from walkconv.tables.scaling import learn_scaling, no_scaling
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,8 +10,8 @@ from sklearn.utils import check_random_state
 from torch import Tensor
 
 from walkconv._checks import check_integer, check_number, check_option
-from walkconv.estimators.fitting import Fitted
-from walkconv.estimators.samples import Samples, read_rows
+from walkconv.estimators.fitting import Fitted, read_rows
+from walkconv.estimators.samples import Samples
 from walkconv.inspection import Value, attribute
 from walkconv.training.batches import Batches, predict
 

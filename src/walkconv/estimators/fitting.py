@@ -1,6 +1,5 @@
 """From samples to trained networks, step by step. Nothing here writes on an estimator."""
 
-import hashlib
 import json
 import math
 import os
@@ -8,26 +7,25 @@ import warnings
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from functools import partial
+from numbers import Number
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 import scipy.sparse as sp
 import torch
 from sklearn.model_selection import train_test_split
-from sklearn.utils import check_random_state
+from sklearn.utils import check_array, check_consistent_length, check_random_state
+from sklearn.utils.validation import validate_data
 from torch import Tensor, nn
 
-from walkconv._adapters import as_graph
-from walkconv._checks import describe
-from walkconv._samples import is_list_of_samples
+from walkconv._checks import describe, is_missing, refuse_masked
+from walkconv._samples import kind_of_samples
 from walkconv.estimators.filters import Filters
 from walkconv.estimators.graph_samples import GraphSamples, Nodes
-from walkconv.estimators.lazy_rows import LazyRows
-from walkconv.estimators.samples import Learned, Lesson, Rows, Samples, read_rows
-from walkconv.estimators.scoring import PredictedClasses, PredictedValues, score_predictions
+from walkconv.estimators.identity import digest, identify, is_same_graph, weights_digest
+from walkconv.estimators.samples import Learned, Lesson, Samples
 from walkconv.estimators.settings import CHOSEN, Settings, check_settings, is_open, is_option
-from walkconv.estimators.table_samples import Columns, TableSamples
+from walkconv.estimators.table_samples import Columns, NeedsTarget, TableSamples
 from walkconv.estimators.trials import Choice, Parts, choose
 from walkconv.networks.network import NetworkPlan
 from walkconv.persistence import ModelFileError
@@ -44,11 +42,17 @@ from walkconv.training.loop import (
     train_members,
 )
 from walkconv.training.processes import Processes, current_processes, on_its_own
+from walkconv.training.scoring import PredictedClasses, PredictedValues, score_predictions
 
 KINDS: dict[str, type[Columns] | type[Nodes]] = {kind.kind: kind for kind in (Columns, Nodes)}
 """What can be learned about samples, by the kind of the samples."""
-NOT_PART = {"device", "graph", "order", "verbose", "warm_start"}
-"""Parameters that do not decide a fit, or that may be arrays."""
+
+READERS = {
+    "table": TableSamples.read,
+    "stored table": TableSamples.read_stored,
+    "graphs": GraphSamples.read,
+}
+"""How samples of each kind are read; `kind_of_samples` says which they are."""
 
 
 class Target(Protocol):
@@ -210,8 +214,96 @@ class Request:
 
 
 def read_samples(X: Any) -> Samples:
-    """Return checked samples to learn from. The one place where the kind of X is decided."""
-    return GraphSamples.read(X) if is_list_of_samples(X) else TableSamples.read(X)
+    """Return checked samples to learn from."""
+    return READERS[kind_of_samples(X)](X)
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Samples with their targets and weights.
+
+    Attributes
+    ----------
+    samples : Samples
+    y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+    weight : ndarray of shape (n_samples,), float64
+    given : ndarray of the shape of y, or None
+        The targets of validation rows as they were given, if y is encoded.
+    """
+
+    samples: Samples
+    y: np.ndarray
+    weight: np.ndarray
+    given: np.ndarray | None = None
+
+    def take(self, rows: np.ndarray) -> "Rows":
+        """Return some of the rows."""
+        return Rows(self.samples.take(rows), self.y[rows], self.weight[rows])
+
+
+def read_rows(
+    X: Any, y: Any, sample_weight: Any, read: Callable[[Any], Samples], **target: bool
+) -> Rows:
+    """Return samples with their targets and weights; rows of weight 0 are dropped.
+
+    Parameters
+    ----------
+    X, y, sample_weight
+        As `fit` takes them.
+    read : callable
+        `read_samples`; or `Learned.read` or `Samples.read_like`, if they must match other samples.
+    **target : bool
+        Of scikit-learn's checks of y: `multi_output`, `y_numeric`.
+    """
+    refuse_masked(y, "y")
+    refuse_masked(sample_weight, "sample_weight")
+    if sp.issparse(y):
+        raise TypeError(f"y must be a dense array; got {describe(y)}. Call y.toarray() first.")
+    _refuse_missing(y)
+    samples = read(X)
+    y = validate_data(NeedsTarget(), "no_validation", y, **target)
+    weight = np.ones(len(samples))
+    check_consistent_length(weight, y)
+    if sample_weight is None:
+        return Rows(samples, y, weight)
+    weight = _check_weight(sample_weight, len(samples))
+    is_kept = weight > 0
+    if is_kept.sum() < 2:
+        raise ValueError(
+            f"At least two rows must have a sample_weight above zero; got {is_kept.sum()}."
+        )
+    rows = Rows(samples, y, weight)
+    return rows if is_kept.all() else rows.take(np.flatnonzero(is_kept))
+
+
+def _refuse_missing(y: Any) -> None:
+    """Refuse None, NaN and pandas.NA among objects: they cannot be compared with labels."""
+    if y is None or not hasattr(y, "__len__"):
+        return
+    values = y if isinstance(y, np.ndarray) else np.asarray(y)
+    if values.dtype != object:
+        return
+    missing = [is_missing(value) for value in values.flat]
+    if any(missing):
+        raise ValueError(
+            f"y must have no missing values; {sum(missing)} of {len(missing)} are missing, the "
+            f"first at {missing.index(True)}. Drop these rows."
+        )
+
+
+def _check_weight(sample_weight: Any, n_rows: int) -> np.ndarray:
+    if isinstance(sample_weight, Number):
+        sample_weight = np.full(n_rows, sample_weight)
+    weight = check_array(
+        sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
+    )
+    if weight.shape != (n_rows,):
+        raise ValueError(
+            f"sample_weight must have shape ({n_rows},), one for each row; got {weight.shape}."
+        )
+    if (weight < 0).any():
+        raise ValueError(f"sample_weight must not be negative; got {weight.min():g}.")
+    return weight
 
 
 def fit_model(request: Request, X: Any, y: Any, sample_weight: Any, validation_data: Any) -> Fitted:
@@ -225,7 +317,7 @@ def fit_model(request: Request, X: Any, y: Any, sample_weight: Any, validation_d
         request = request.choosing(request.past.choice.settings)
     settings, past = request.settings, request.past
     settings.loss.refuse_lost()
-    time_left = start_countdown(settings.time_limit)
+    time_left = None if settings.time_limit is None else start_countdown(settings.time_limit)
     if request.checkpoint is not None and request.parameters["warm_start"]:
         raise ValueError("checkpoint and warm_start do not go together. Choose one.")
     if settings.time_limit is not None and (request.checkpoint is not None or processes.size > 1):
@@ -247,7 +339,7 @@ def fit_model(request: Request, X: Any, y: Any, sample_weight: Any, validation_d
                 f"warm_start needs the loss of the first fit, {past.settings.loss.setting!r}; got "
                 f"{settings.loss.setting!r}. Set warm_start=False to start again."
             )
-        if settings.walks != past.settings.walks or not _is_same_graph(settings, past.settings):
+        if settings.walks != past.settings.walks or not is_same_graph(settings, past.settings):
             raise ValueError(
                 "warm_start needs the C and P layers, graph, n_neighbors, n_steps, order, "
                 "weighting, standardize and soft_clip of the first fit; they have changed. Set "
@@ -280,11 +372,11 @@ def train(
         settings = _one_pass(settings)
         seed += 0 if past is None else len(past.history)  # other shuffles than the last part
     if validation is None and settings.stops_early:
-        train, apart = _hold_back(rows.y, target, settings, seed)
+        seen, apart = _hold_back(rows.y, target, settings, seed)
         if rows.samples.is_lazy:  # rows that are read in blocks must ascend
-            train, apart = np.sort(train), np.sort(apart)
+            seen, apart = np.sort(seen), np.sort(apart)
         validation = replace(rows.take(apart), given=given_y[apart])
-        given_y, rows = given_y[train], rows.take(train)
+        given_y, rows = given_y[seen], rows.take(seen)
     choice = None if past is None else past.choice
     if past is None and request.is_open:
         if rows.samples.is_lazy:
@@ -316,7 +408,7 @@ def train(
         learned.check(validation.samples, "validation_data")
     networks = _make_networks(request, learned.plan(settings, target.n_outputs), seed)
     if processes.size > 1:
-        processes.refuse_differences({"the network": [_weights_digest(each) for each in networks]})
+        processes.refuse_differences({"the network": [weights_digest(each) for each in networks]})
     batches = learned.training_batches(rows.samples, settings)
     score = None if validation is None else _scorer(validation, learned, target, settings)
     loss = _batch_loss(target, rows.y, loss_weight, settings.device)
@@ -423,76 +515,6 @@ def _open_checkpoint(
     return Checkpoint.open(request.checkpoint, identity, seed, processes)
 
 
-def identify(request: Request, rows: Rows, validation: Rows | None) -> dict[str, Any]:
-    """Return all that a fit depends on: plain values by name, and a digest of each array."""
-    settings = request.settings
-    identity = {
-        name: plain_value(value, name)
-        for name, value in request.parameters.items()
-        if name not in NOT_PART
-    }
-    for name in ("weighting", "conv_dropped", "normalization"):
-        identity[name] = getattr(settings, name)
-    identity["order"] = settings.order
-    if settings.graph_source == "given":
-        identity["data: graph"] = digest([as_graph(settings.graph)])
-    elif settings.graph_source == "callable":
-        # Closures share a name: the graph itself is compared too, as soon as it is learned.
-        identity["graph"] = _callable_name(settings.graph)
-    else:
-        identity["graph"] = settings.graph
-    if isinstance(settings.ties, str):
-        identity["ties"] = settings.ties
-    else:
-        identity["data: ties"] = digest([np.asarray(settings.ties)])
-    if settings.positions is not None:
-        identity["data: positions"] = digest([np.asarray(settings.positions)])
-    names = getattr(rows.samples, "names", None)
-    names = [] if names is None else names
-    identity["data: names"] = hashlib.sha256("\n".join(map(str, names)).encode()).hexdigest()
-    identity["data: X"] = digest(rows.samples.parts())
-    identity["data: y"], identity["data: weight"] = digest([rows.y]), digest([rows.weight])
-    if validation is not None:
-        identity["data: validation_data"] = digest([*validation.samples.parts(), validation.y])
-    return identity
-
-
-def digest(arrays: list[Any]) -> str:
-    """Return a digest of the values, types and shapes of arrays: dense, CSR, LazyRows or None."""
-    total = hashlib.sha256()
-    for array in arrays:
-        if array is None:
-            total.update(b"none")
-            continue
-        total.update(f"{type(array).__name__} {array.shape}".encode())
-        parts = [array]
-        if sp.issparse(array):
-            parts = [array.data, array.indices, array.indptr]
-        elif isinstance(array, LazyRows):
-            parts = array.blocks()
-        for part in parts:
-            total.update(part.dtype.str.encode())
-            total.update(np.ascontiguousarray(part).data)
-    return total.hexdigest()
-
-
-def plain_value(value: Any, name: str) -> Any:
-    """Return a parameter as JSON holds it."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    if callable(value):
-        return _callable_name(value)
-    if name == "random_state":
-        return None  # a generator has moved on; a number can be given instead
-    if isinstance(value, dict):
-        return {"pairs": [[plain_value(key, name), plain_value(value[key], name)] for key in value]}
-    if isinstance(value, tuple):
-        return [plain_value(part, name) for part in value]
-    return str(value)
-
-
 def plain_notes(returned: Any, record: dict[str, Any]) -> dict[str, Any]:
     """Return what `after_epoch` returned as plain values that join the record of an epoch."""
     pairs = {} if returned is None else returned
@@ -521,22 +543,6 @@ def _is_json(value: Any) -> bool:
     except (TypeError, ValueError):
         return False
     return True
-
-
-def _callable_name(function: Callable[..., Any]) -> str:
-    """Return a name that is the same in another process."""
-    if isinstance(function, partial):
-        return _callable_name(function.func)
-    kind = function if hasattr(function, "__qualname__") else type(function)
-    return f"{kind.__module__}.{kind.__qualname__}"
-
-
-def _is_same_graph(now: Settings, before: Settings) -> bool:
-    if now.graph is before.graph or now.graph_source != before.graph_source:
-        return now.graph is before.graph
-    if now.graph_source == "given":
-        return digest([as_graph(now.graph)]) == digest([as_graph(before.graph)])
-    return bool(now.graph == before.graph)
 
 
 def _hold_back(
@@ -596,11 +602,6 @@ def _make_networks(request: Request, plan: NetworkPlan, seed: int) -> list[nn.Mo
         for network, state in zip(networks, learned, strict=True):
             network.load_state_dict(state)
     return networks
-
-
-def _weights_digest(network: nn.Module) -> str:
-    tensors = [*network.parameters(), *network.buffers()]
-    return digest([tensor.detach().cpu().numpy() for tensor in tensors])
 
 
 def _batch_loss(

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 import torch
 
 from walkconv._checks import describe
-from walkconv._samples import GraphSample, as_samples, is_list_of_samples
+from walkconv._samples import GraphSample, as_samples, kind_of_samples
 from walkconv.estimators.encoding import NodeEncoding, check_alike, learn_encoding
 from walkconv.estimators.samples import Arrays, Learned, Lesson
 from walkconv.estimators.settings import Settings
@@ -58,7 +58,7 @@ class GraphSamples:
 
     def read_like(self, X: Any) -> "GraphSamples":
         """Return checked graphs to validate on."""
-        if not is_list_of_samples(X):
+        if kind_of_samples(X) != "graphs":
             raise ValueError(
                 "validation_data must hold a list of graphs, as the training samples do; "
                 "got a table."
@@ -129,7 +129,7 @@ class Nodes:
 
     def read(self, X: Any) -> GraphSamples:
         """Return checked graphs with the node features of the fit."""
-        if not is_list_of_samples(X):
+        if kind_of_samples(X) != "graphs":
             raise ValueError("X must be a list of graphs, as in fit; got a table.")
         return GraphSamples(as_samples(X))
 

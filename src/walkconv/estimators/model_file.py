@@ -15,9 +15,10 @@ from torch import nn
 from walkconv._checks import check_integer, check_number, listed
 from walkconv.estimators.base import GraphCNN
 from walkconv.estimators.classifier import Classes, GraphCNNClassifier
-from walkconv.estimators.fitting import KINDS, Fitted, plain_value
+from walkconv.estimators.fitting import KINDS, Fitted
 from walkconv.estimators.regressor import GraphCNNRegressor, Values
 from walkconv.estimators.samples import Arrays
+from walkconv.estimators.settings import is_open, plain_value
 from walkconv.estimators.trials import Choice
 from walkconv.networks.levels import under
 from walkconv.persistence import ModelFileError, read_file, write_file
@@ -163,7 +164,7 @@ def _restore(arrays: Arrays, content: dict[str, Any]) -> GraphCNNClassifier | Gr
     if "order" not in parameters:
         model.order = parts["level.0.positions"]
     request, choice = model._request(), None
-    if request.is_open:
+    if is_open("architecture", model.architecture):
         choice = Choice.from_plain(content["choice"])
         request = request.choosing(choice.settings)
     learned = KINDS[content["kind"]].from_arrays(parts, content["samples"], request.settings)

@@ -14,10 +14,10 @@ from torch import Tensor
 
 from walkconv._checks import as_real, check_flag, check_integer, check_number
 from walkconv.estimators.base import ATTRIBUTES, SETTINGS, GraphCNN, check_members
-from walkconv.estimators.losses import REGRESSION, SQUARED_ERROR, Loss, check_loss, read_loss
-from walkconv.estimators.scaling import Scaling, learn_scaling
-from walkconv.estimators.scoring import PredictedValues
 from walkconv.estimators.settings import Settings
+from walkconv.tables.scaling import Scaling, learn_scaling
+from walkconv.training.losses import REGRESSION, SQUARED_ERROR, Loss, check_loss, read_loss
+from walkconv.training.scoring import PredictedValues
 
 NORMAL_QUARTILES = 1.349
 """Deviations between the quartiles of a normal distribution."""

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 from sklearn.base import is_classifier
 
 from walkconv._checks import describe
+from walkconv.estimators.fitting import Fitted, Rows, read_rows
 from walkconv.estimators.graph_samples import GraphSamples
-from walkconv.estimators.samples import Rows, read_rows
 from walkconv.estimators.table_samples import TableSamples
 from walkconv.reports.summarizing.rows import TestRows
 from walkconv.reports.summarizing.summary import summarize
@@ -19,8 +19,7 @@ MOST_EXPLAINED = 128
 """Test rows that the importance of the columns is averaged over."""
 
 if TYPE_CHECKING:
-    from walkconv.estimators.base import GraphCNN
-    from walkconv.estimators.fitting import Fitted
+    from walkconv.estimators.base import GraphCNN  # it calls this module
 
 
 @runtime_checkable
@@ -33,7 +32,7 @@ class Describable(Protocol):
 
 
 def summarize_model(
-    model: "GraphCNN", fitted: "Fitted", X: Any, y: Any, comparison: Any, target_checks: Any
+    model: "GraphCNN", fitted: Fitted, X: Any, y: Any, comparison: Any, target_checks: Any
 ) -> dict[str, Any]:
     """Return the summary of a fitted estimator; see `GraphCNN.summarize`."""
     if (X is None) != (y is None):
@@ -68,7 +67,7 @@ def file_digest(model: "GraphCNN") -> str | None:
             return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _test_rows(model: "GraphCNN", fitted: "Fitted", X: Any, y: Any, checks: Any) -> TestRows:
+def _test_rows(model: "GraphCNN", fitted: Fitted, X: Any, y: Any, checks: Any) -> TestRows:
     """Return the checked test rows; labels that the model does not know are refused."""
     rows: Rows = read_rows(X, y, None, fitted.learned.read, **checks)
     fitted.learned.check(rows.samples)

@@ -1,21 +1,28 @@
 """The settings of an estimator, checked once at the start of fit and kept."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, cast
 
+import numpy as np
 import torch
 
 from walkconv._adapters import is_form
-from walkconv._checks import check_flag, check_integer, check_number, check_option, describe
+from walkconv._checks import (
+    check_flag,
+    check_integer,
+    check_number,
+    check_option,
+    check_steps,
+    describe,
+)
 from walkconv._defaults import N_NEIGHBORS
-from walkconv.estimators.losses import Loss
-from walkconv.estimators.scoring import Scorer, check_scoring
 from walkconv.networks.architecture import Convolution, Layer, Pooling, parse_architecture
 from walkconv.networks.network import Dropped, Weighting
-from walkconv.training.loop import SCHEDULES, SOLVERS, TrainingSettings
-from walkconv.training.precision import Precision
-from walkconv.walks.reach import check_steps
+from walkconv.training.loop import SCHEDULES, SOLVERS, Precision, TrainingSettings
+from walkconv.training.losses import Loss
+from walkconv.training.scoring import Scorer, check_scoring
 
 ORDERS = ("visits", "direction", "auto")
 CHOSEN = {
@@ -132,6 +139,31 @@ def with_fixed(parameters: Mapping[str, Any], fixed: Mapping[str, Any]) -> dict[
     return {n: fixed[n] if is_open(n, value) else value for n, value in parameters.items()}
 
 
+def plain_value(value: Any, name: str) -> Any:
+    """Return a parameter as JSON holds it."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if callable(value):
+        return callable_name(value)
+    if name == "random_state":
+        return None  # a generator has moved on; a number can be given instead
+    if isinstance(value, dict):
+        return {"pairs": [[plain_value(key, name), plain_value(value[key], name)] for key in value]}
+    if isinstance(value, tuple):
+        return [plain_value(part, name) for part in value]
+    return str(value)
+
+
+def callable_name(function: Callable[..., Any]) -> str:
+    """Return a name that is the same in another process."""
+    if isinstance(function, partial):
+        return callable_name(function.func)
+    kind = function if hasattr(function, "__qualname__") else type(function)
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
 def check_settings(parameters: Mapping[str, Any]) -> Settings:
     """Return the checked settings of an estimator, or raise an error that names the wrong one.
 
@@ -189,7 +221,7 @@ def check_settings(parameters: Mapping[str, Any]) -> Settings:
         validation_fraction=check_number(
             given["validation_fraction"], "validation_fraction", minimum=0, below=1, is_open=True
         ),
-        scoring=check_scoring(given["scoring"]),
+        scoring=None if given["scoring"] is None else check_scoring(given["scoring"]),
         loss=given["loss"],
         n_members=check_integer(given["n_members"], "n_members", minimum=1),
         time_limit=_check_time(given["time_limit"]),
@@ -269,6 +301,20 @@ def _check_patience(early_stopping: Any) -> int | None:
             "early_stopping must be True, False or a number of epochs to wait; "
             f"got {describe(early_stopping)}."
         ) from None
+
+
+def check_calibrate(calibrate: Any, time_limit: float | None) -> bool | Literal["auto"]:
+    """Return `calibrate` when it is True, False or "auto", and goes with the time limit."""
+    if isinstance(calibrate, str):
+        if calibrate != "auto":
+            raise ValueError(f"calibrate must be True, False or 'auto'; got {describe(calibrate)}.")
+        return "auto"
+    if check_flag(calibrate, "calibrate") and time_limit is not None:
+        raise ValueError(
+            "calibrate=True does not go with a time_limit: it trains more networks than the "
+            "limit counts. Leave one of them out."
+        )
+    return calibrate
 
 
 def check_batch_size(batch_size: Any) -> int | None:

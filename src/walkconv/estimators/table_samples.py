@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 import torch
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 from torch import Tensor
 
@@ -19,23 +20,22 @@ from walkconv._checks import (
     listed,
     refuse_odd_table,
 )
-from walkconv._samples import is_list_of_samples
-from walkconv.estimators.column_graph import Orientation
-from walkconv.estimators.lazy_rows import LazyRows, lazy_rows
-from walkconv.estimators.relations import Relations
-from walkconv.estimators.relevance import Relevance, learn_relevance, logarithm_of_counts
-from walkconv.estimators.samples import Arrays, Learned, Lesson, NeedsTarget
-from walkconv.estimators.scaling import (
+from walkconv._samples import kind_of_samples
+from walkconv.estimators.relations import Orientation, Relations
+from walkconv.estimators.samples import Arrays, Learned, Lesson
+from walkconv.estimators.settings import Settings
+from walkconv.networks.levels import Level, read_levels, under
+from walkconv.networks.network import NetworkPlan
+from walkconv.tables import TableEncoding, learn_table_encoding
+from walkconv.tables.cells import holds_numbers
+from walkconv.tables.lazy_rows import LazyRows, lazy_rows
+from walkconv.tables.relevance import Relevance, learn_relevance, logarithm_of_counts
+from walkconv.tables.scaling import (
     Scaling,
     learn_scaling,
     no_scaling,
     softly_clipped,
 )
-from walkconv.estimators.settings import Settings
-from walkconv.networks.levels import Level, read_levels, under
-from walkconv.networks.network import NetworkPlan
-from walkconv.tables import TableEncoding, learn_table_encoding
-from walkconv.tables.cells import columns_to_encode
 from walkconv.training.whole_batch import draw_for_rows
 from walkconv.walks import Neighbors, slot_offsets
 
@@ -69,10 +69,7 @@ class TableSamples:
 
     @classmethod
     def read(cls, X: Any) -> "TableSamples":
-        """Return a checked table to learn from."""
-        lazy = lazy_rows(X)
-        if lazy is not None:
-            return cls(lazy, lazy.names)
+        """Return a checked table in memory to learn from."""
         checks = NeedsTarget()
         X = as_table(X)
         if _needs_encoding(X):
@@ -80,6 +77,12 @@ class TableSamples:
             return _encoded(X, encoding, ensure_min_samples=2)
         X = validate_data(checks, X, ensure_min_samples=2, **TABLE)
         return cls(_as_real_table(X), getattr(checks, "feature_names_in_", None))
+
+    @classmethod
+    def read_stored(cls, X: Any) -> "TableSamples":
+        """Return a table to learn from whose rows are read in blocks."""
+        rows = lazy_rows(X)
+        return cls(rows, rows.names)
 
     def __len__(self) -> int:
         return self.X.shape[0]
@@ -106,7 +109,7 @@ class TableSamples:
 
     def read_like(self, X: Any) -> "TableSamples":
         """Return a checked table with the same columns, to validate on."""
-        if is_list_of_samples(X):
+        if kind_of_samples(X) == "graphs":
             raise ValueError(
                 "validation_data must hold a table, as the training samples do; got a list of "
                 "graphs."
@@ -219,7 +222,7 @@ class Columns:
 
     def read(self, X: Any) -> TableSamples:
         """Return a checked table whose columns are those of the fit, in that order."""
-        if is_list_of_samples(X):
+        if kind_of_samples(X) == "graphs":
             raise ValueError("X must be a table, as in fit; got a list of graphs.")
         return _read_columns(X, len(self.scaling.mean), self.names, self.encoding)
 
@@ -284,13 +287,19 @@ class Columns:
         }
 
     def input_names(self) -> list[str]:
-        """Return the names of the columns, or their numbers as text."""
+        """Return the names of the columns that users give, or their numbers as text."""
+        if self.encoding is not None:
+            return list(self.encoding.labels)
         names = range(len(self.scaling.mean)) if self.names is None else self.names
         return [str(name) for name in names]
 
     def by_input(self, shares: np.ndarray) -> np.ndarray:
-        """Return the shares (n_columns,) of the columns, their channels summed."""
-        return shares.sum(axis=1)
+        """Return the shares (n_columns,) of the columns, their nodes and channels summed."""
+        of_nodes = shares.sum(axis=1)
+        if self.encoding is None:
+            return of_nodes
+        n_columns = len(self.encoding.columns)
+        return np.bincount(self.encoding.column_of_node, of_nodes, minlength=n_columns)
 
     def neighborhoods(self) -> sp.csr_array:
         """Return which columns (n_columns, n_columns) are neighbours of each column, 1 or 0."""
@@ -302,7 +311,14 @@ class Columns:
             )
         node, slot = (neighbors.index >= 0).nonzero()
         ends = (node, neighbors.index[node, slot])
-        return sp.csr_array((np.ones(len(node)), ends), shape=(neighbors.n_nodes,) * 2)
+        of_nodes = sp.csr_array((np.ones(len(node)), ends), shape=(neighbors.n_nodes,) * 2)
+        if self.encoding is None:
+            return of_nodes
+        column = self.encoding.column_of_node
+        places = column, np.arange(len(column))
+        shape = len(self.encoding.columns), len(column)
+        belongs = sp.csr_array((np.ones(len(column)), places), shape=shape)
+        return sp.csr_array((belongs @ of_nodes @ belongs.T != 0).astype(np.float64))
 
     def list_shares(self, samples: TableSamples, shares: list[np.ndarray]) -> Arrays:
         """Return the shares of the columns, each with a value for each row."""
@@ -484,9 +500,30 @@ def as_table(X: Any) -> Any:
     return X
 
 
+class NeedsTarget(BaseEstimator):
+    """Stands for the estimator in scikit-learn's checks, so that these set nothing on it."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+
+NeedsTarget.__name__ = "GraphCNN"  # scikit-learn's messages show the name of the class
+
+
 def _needs_encoding(X: Any) -> bool:
     """Say whether X is a frame with columns of text, categories or dates."""
     return hasattr(X, "columns") and hasattr(X, "dtypes") and bool(columns_to_encode(X))
+
+
+def columns_to_encode(X: Any) -> list[Any]:
+    """Return the names of the columns of a frame that do not hold plain numbers."""
+    return [
+        name
+        for name, dtype in zip(X.columns, X.dtypes, strict=True)
+        if getattr(dtype, "kind", "O") not in "biuf" and not holds_numbers(X[name], dtype)
+    ]
 
 
 def _encoded(X: Any, encoding: TableEncoding, **checks: int) -> TableSamples:
@@ -499,8 +536,8 @@ def _read_columns(
     X: Any, n_nodes: int, names: np.ndarray | None, encoding: TableEncoding | None
 ) -> TableSamples:
     """Return a checked table whose columns are known; by name they may come in any order."""
-    lazy = lazy_rows(X, names)
-    if lazy is not None:
+    if kind_of_samples(X) == "stored table":
+        lazy = lazy_rows(X, names)
         if encoding is not None:
             raise TypeError(
                 "X must be a table in memory, since the model encodes columns of text, categories "

@@ -23,10 +23,8 @@ from walkconv.estimators.candidates import (
     list_candidates,
     starts_with_convolution,
 )
-from walkconv.estimators.column_graph import Orientation
-from walkconv.estimators.relations import Relations
-from walkconv.estimators.samples import Lesson, Rows
-from walkconv.estimators.scoring import score_predictions
+from walkconv.estimators.relations import Orientation, Relations
+from walkconv.estimators.samples import Lesson
 from walkconv.estimators.search import Outcome, Round, Trial, compare
 from walkconv.estimators.settings import CHOSEN, Settings, is_option
 from walkconv.estimators.table_samples import TableSamples
@@ -34,9 +32,10 @@ from walkconv.networks.network import NetworkPlan
 from walkconv.training.batches import predict
 from walkconv.training.countdown import Countdown
 from walkconv.training.loop import BatchLoss, Training, TrainingSettings, fitting_size
+from walkconv.training.scoring import score_predictions
 
 if TYPE_CHECKING:
-    from walkconv.estimators.fitting import Request, Target  # it calls this module
+    from walkconv.estimators.fitting import Request, Rows, Target  # it calls this module
 
 FEWEST_ROWS = 10
 """With fewer rows nothing can be held back."""
@@ -146,7 +145,7 @@ class Parts:
 
     request: "Request"
     target: "Target"
-    rows: Rows
+    rows: "Rows"
     given_y: np.ndarray
     seed: int
     make_networks: Callable[["Request", NetworkPlan, int], list[nn.Module]]

@@ -83,7 +83,7 @@ def attribute(
     --------
     >>> import numpy as np
     >>> import torch
-    >>> from walkconv.estimators.scaling import no_scaling
+    >>> from walkconv.tables.scaling import no_scaling
     >>> from walkconv.estimators.table_samples import TableBatches
     >>> from walkconv.inspection import attribute
     >>> X = np.array([[1.0, 2.0]])

@@ -14,7 +14,7 @@ N_EIGENVALUES = 8
 
 
 @dataclass(frozen=True, eq=False)
-class Scaling:
+class LandmarkScaling:
     """Classical scaling of landmarks.
 
     Attributes
@@ -47,7 +47,7 @@ class Scaling:
         return places - places.mean(axis=0)
 
 
-def scale_distances(likeness: sp.csr_array, n_landmarks: int) -> Scaling:
+def scale_distances(likeness: sp.csr_array, n_landmarks: int) -> LandmarkScaling:
     """Scale the distances along the edges of a connected graph.
 
     Parameters
@@ -72,4 +72,4 @@ def scale_distances(likeness: sp.csr_array, n_landmarks: int) -> Scaling:
     values, vectors = np.linalg.eigh((gram + gram.T) / 2)
     first = np.argsort(-values, kind="stable")[:N_EIGENVALUES]
     spread = float(values[values > 0].sum())
-    return Scaling(landmarks, squares, mean, values[first], vectors[:, first], spread)
+    return LandmarkScaling(landmarks, squares, mean, values[first], vectors[:, first], spread)

@@ -17,7 +17,7 @@ from scipy.spatial import cKDTree
 
 from walkconv.layouts.axes import fixed_axes
 from walkconv.layouts.edges import joined, mutual_edges, strongest_weights
-from walkconv.layouts.isomap import Scaling, scale_distances
+from walkconv.layouts.isomap import LandmarkScaling, scale_distances
 from walkconv.layouts.kept import Relation
 from walkconv.layouts.lattice import evened
 from walkconv.layouts.likeness import walk_likeness
@@ -70,14 +70,14 @@ class Trial:
     edges : csr_array of shape (n_nodes, n_nodes)
     routes : csr_array of shape (n_nodes, n_nodes)
         The likeness of near nodes, a connected graph.
-    scaling : Scaling
+    scaling : LandmarkScaling
     """
 
     relation: Relation
     reference: Relation
     edges: sp.csr_array
     routes: sp.csr_array
-    scaling: Scaling
+    scaling: LandmarkScaling
 
     @classmethod
     def of(

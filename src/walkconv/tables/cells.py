@@ -57,13 +57,14 @@ class Cells:
         return parse_dates(self.as_text())
 
 
-def columns_to_encode(X: Any) -> list[Any]:
-    """Return the names of the columns of a frame that do not hold plain numbers."""
-    return [
-        name
-        for name, dtype in zip(X.columns, X.dtypes, strict=True)
-        if getattr(dtype, "kind", "O") not in "biuf" and not _holds_numbers(X[name], dtype)
-    ]
+def holds_numbers(column: Any, dtype: Any) -> bool:
+    """Tell whether a column of a frame, of this type, holds nothing but numbers."""
+    if isinstance(dtype, pl.DataType) and dtype != pl.Object:
+        return dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)
+    if _is_categorical(dtype) or getattr(dtype, "kind", "O") in "mM":
+        return False
+    cells = _from_objects(column.to_list())
+    return cells is not None and cells.kind == "number"
 
 
 def read_cells(column: Any) -> Cells | None:
@@ -110,15 +111,6 @@ def odd_number(values: pl.Series) -> str:
 
 def _is_categorical(dtype: Any) -> bool:
     return isinstance(dtype, pl.Categorical | pl.Enum) or type(dtype).__name__ == "CategoricalDtype"
-
-
-def _holds_numbers(column: Any, dtype: Any) -> bool:
-    if isinstance(dtype, pl.DataType) and dtype != pl.Object:
-        return dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)
-    if _is_categorical(dtype) or getattr(dtype, "kind", "O") in "mM":
-        return False
-    cells = _from_objects(column.to_list())
-    return cells is not None and cells.kind == "number"
 
 
 def _from_polars(column: pl.Series) -> Cells | None:

@@ -50,22 +50,27 @@ class TableEncoding:
     names: tuple[str, ...] | None
 
     @property
+    def labels(self) -> tuple[str, ...]:
+        """The names of the columns, or their numbers as text."""
+        return self.names or tuple(map(str, range(len(self.columns))))
+
+    @property
     def used_names(self) -> list[str]:
         """The names of the columns that have nodes."""
-        pairs = zip(self._labels, self.columns, strict=True)
+        pairs = zip(self.labels, self.columns, strict=True)
         return [name for name, column in pairs if column.suffixes]
 
     @property
     def number_names(self) -> list[str]:
         """The names of the columns that hold plain numbers."""
-        pairs = zip(self._labels, self.columns, strict=True)
+        pairs = zip(self.labels, self.columns, strict=True)
         return [name for name, column in pairs if column.kind == "number"]
 
     @property
     def node_names(self) -> np.ndarray:
         """The name of each node (n_nodes,), object; no two are the same."""
         names: dict[str, None] = {}
-        for label, column in zip(self._labels, self.columns, strict=True):
+        for label, column in zip(self.labels, self.columns, strict=True):
             for suffix in column.suffixes:
                 name = label + suffix
                 while name in names:
@@ -97,7 +102,7 @@ class TableEncoding:
         """
         order = self._find_columns(X, name)
         parts = []
-        for label, place, column in zip(self._labels, order, self.columns, strict=True):
+        for label, place, column in zip(self.labels, order, self.columns, strict=True):
             if not column.suffixes:
                 continue
             cells = read_cells(X[place])
@@ -130,10 +135,6 @@ class TableEncoding:
         if not any(column.suffixes for column in columns):
             raise ValueError("a table must have a column that is used.")
         return cls(columns, names)
-
-    @property
-    def _labels(self) -> tuple[str, ...]:
-        return self.names or tuple(map(str, range(len(self.columns))))
 
     def _find_columns(self, X: Any, name: str) -> list[Any]:
         """Return the names of the columns of a frame in the order of the fit."""

@@ -12,10 +12,10 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from threading import RLock
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -26,12 +26,12 @@ from tqdm import tqdm
 
 from walkconv.training.batches import Batches
 from walkconv.training.countdown import Countdown
-from walkconv.training.precision import Precision, products_in
 from walkconv.training.processes import ALONE, Processes
 from walkconv.training.rmsprop import RMSprop
 from walkconv.training.whole_batch import whole_batch
 
 BatchLoss = Callable[[Tensor, Tensor], Tensor]
+Precision = Literal["float32", "bfloat16"]
 Score = Callable[[nn.Module], float]
 LOGGER = logging.getLogger("walkconv")
 WARM_UP = 0.3
@@ -271,7 +271,8 @@ class Training:
         everyone = self.processes
         sharing = everyone if len(rows) >= everyone.size else ALONE
         mine = rows[sharing.part(len(rows))]
-        with products_in(self.settings.precision, self.table.device), whole_batch(sharing):
+        shared = nullcontext() if sharing is ALONE else whole_batch(sharing)
+        with products_in(self.settings.precision, self.table.device), shared:
             outputs = self.network(*self.table.batch(mine)).float()
         share = len(mine) / len(rows) * sharing.size / everyone.size
         return self.batch_loss(outputs, torch.from_numpy(mine)) * share
@@ -292,6 +293,32 @@ class Training:
             f"The {what} must stay finite; got {got} in epoch {self.epoch + 1}. "
             f"Lower learning_rate (now {self.settings.learning_rate})."
         )
+
+
+def products_in(precision: Precision, device: torch.device) -> AbstractContextManager[object]:
+    """Return a context for one forward pass; weights, losses and steps stay float32.
+
+    With "float32" a surrounding ``torch.autocast`` decides.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from walkconv.training.loop import products_in
+    >>> weight, x = torch.ones(2, 2), torch.ones(1, 2)
+    >>> with products_in("bfloat16", x.device):
+    ...     (x @ weight).dtype
+    torch.bfloat16
+    """
+    kind = device.type
+    if precision == "bfloat16":
+        dtype = torch.bfloat16
+    elif torch.is_autocast_enabled(kind):
+        dtype = torch.get_autocast_dtype(kind)
+    else:
+        return nullcontext()
+    # Autocast would keep its copies of the weights until the outermost context ends, while every
+    # step changes the weights.
+    return torch.autocast(kind, dtype=dtype, cache_enabled=False)
 
 
 def fitting_size(n_rows: int) -> int:

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from walkconv._adapters import as_graph
-from walkconv.walks.reach import check_steps
+from walkconv._checks import check_steps
 
 
 def transition_matrix(graph: Any) -> np.ndarray:

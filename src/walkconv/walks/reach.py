@@ -1,22 +1,11 @@
 """The number of steps that a walk needs to fill the slots of a node, by breadth-first search."""
 
-from typing import Any
-
 import numpy as np
 import scipy.sparse as sp
 
 from walkconv import _native
-from walkconv._checks import check_integer
 
 NEARLY_ALL = 0.99
-MOST_STEPS = 10_000
-"""A walk takes as long as it has steps, and a model file may ask for any number."""
-
-
-def check_steps(n_steps: Any, *, minimum: int = 0) -> int:
-    """Return a number of steps that a walk can take in reasonable time."""
-    hint = "A walk so long has forgotten where it began."
-    return check_integer(n_steps, "n_steps", minimum=minimum, maximum=MOST_STEPS, hint=hint)
 
 
 def enough_steps(graph: sp.csr_array, n_neighbors: int) -> int:

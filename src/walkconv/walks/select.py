@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
 from walkconv._adapters import as_graph
-from walkconv._checks import check_integer, check_option, check_positions, describe
+from walkconv._checks import check_integer, check_option, check_positions, check_steps, describe
 from walkconv._cluster import check_client
 from walkconv._threads import available_threads
 from walkconv.walks import blocked, dense, sparse
@@ -19,7 +19,7 @@ from walkconv.walks.block_file import BlockFile, identify_selection
 from walkconv.walks.neighbors import Neighbors
 from walkconv.walks.plan import Plan
 from walkconv.walks.ranking import BY_CHANCE, BY_DISPLACEMENT, BY_INDEX, TieRule
-from walkconv.walks.reach import check_steps, enough_steps
+from walkconv.walks.reach import enough_steps
 from walkconv.walks.slots import (
     CANDIDATES_PER_SLOT,
     REACHED_PER_SLOT,

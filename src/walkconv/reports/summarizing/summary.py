@@ -160,6 +160,14 @@ def _ranking(importance: Any) -> list[dict[str, Any]]:
     ]
 
 
+def _columns_of_nodes(model: FittedModel, names: list[str]) -> list[str]:
+    """Return the name of the column that each node comes from; `names` are those of the nodes."""
+    encoding = getattr(model, "table_encoding_", None)
+    if encoding is None:
+        return names
+    return [encoding.labels[column] for column in encoding.column_of_node]
+
+
 def map_values(
     model: FittedModel,
     ranking: Sequence[Mapping[str, Any]] | None,
@@ -186,7 +194,7 @@ def map_values(
             {
                 "label": "Importance",
                 "caption": "How far the column moves the predictions on average.",
-                "values": [given.get(name) or 0.0 for name in names],
+                "values": [given.get(name) or 0.0 for name in _columns_of_nodes(model, names)],
             }
         )
     if _is_scaled(model):

@@ -23,8 +23,6 @@ from walkconv._checks import closest, listed
 SHUFFLED_BYTES = 2**28
 ARRAY_BLOCKS, FRAME_BLOCKS = 16, 4
 """Blocks that are shuffled together, of an array and of a LazyFrame."""
-LIBRARIES = ("dask", "h5py", "zarr")
-"""Where arrays come from that are sliced like numpy's and then read."""
 
 
 class LazyRows:
@@ -142,20 +140,19 @@ class LazyRows:
         return block
 
 
-def lazy_rows(X: Any, names: np.ndarray | None = None) -> LazyRows | None:
-    """Return a table that is not in memory as rows to read, or None if X is something else.
+def lazy_rows(X: Any, names: np.ndarray | None = None) -> LazyRows:
+    """Return a table that is not in memory as rows to read.
 
     Parameters
     ----------
     X : memory map, LazyFrame, path of a Parquet file, or array of dask, h5py or zarr
-        A memory map that fits into the blocks in memory is an array like any other.
     names : ndarray of shape (n_nodes,) of str, optional
         Columns to take from a LazyFrame or a file. All by default.
 
     Examples
     --------
     >>> import polars as pl
-    >>> from walkconv.estimators.lazy_rows import lazy_rows
+    >>> from walkconv.tables.lazy_rows import lazy_rows
     >>> rows = lazy_rows(pl.LazyFrame({"a": [1, 2, 3], "b": [0.5, None, 2.5]}))
     >>> rows.shape
     (3, 2)
@@ -163,27 +160,21 @@ def lazy_rows(X: Any, names: np.ndarray | None = None) -> LazyRows | None:
     array([[2. , nan],
            [3. , 2.5]])
     """
-    if isinstance(X, str | os.PathLike) and Path(X).suffix.lower() in (".parquet", ".pq"):
+    if isinstance(X, str | os.PathLike):
         path = Path(X)
         if not path.is_file():
             raise FileNotFoundError(f"X must be a table or a Parquet file; {X} is not a file.")
         return _frame_rows(pl.scan_parquet(path), names)
     if isinstance(X, pl.LazyFrame):
         return _frame_rows(X, names)
-    return _array_rows(X)
-
-
-def _array_rows(X: Any) -> LazyRows | None:
-    if isinstance(X, np.memmap) and X.nbytes > SHUFFLED_BYTES:
+    if isinstance(X, np.memmap):
         return _checked(LazyRows(_map_reader(X), X.shape, X.dtype))
-    if type(X).__module__.partition(".")[0] in LIBRARIES and hasattr(X, "dtype"):
-        if not all(isinstance(side, int | np.integer) for side in X.shape):
-            raise ValueError(
-                f"X must have a known size; got shape {X.shape}. For a dask array, call "
-                "X.compute_chunk_sizes()."
-            )
-        return _checked(LazyRows(lambda a, b: np.asarray(X[a:b]), X.shape, X.dtype))
-    return None
+    if not all(isinstance(side, int | np.integer) for side in X.shape):
+        raise ValueError(
+            f"X must have a known size; got shape {X.shape}. For a dask array, call "
+            "X.compute_chunk_sizes()."
+        )
+    return _checked(LazyRows(lambda a, b: np.asarray(X[a:b]), X.shape, X.dtype))
 
 
 def _checked(rows: LazyRows) -> LazyRows:

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.sparsefuncs import min_max_axis
 
-from walkconv.estimators.lazy_rows import LazyRows
+from walkconv.tables.lazy_rows import LazyRows
 
 BLOCK_VALUES = 2**22
 

@@ -101,7 +101,7 @@ def check_loss(loss: Any, known: list[str]) -> Loss:
 
     Examples
     --------
-    >>> from walkconv.estimators.losses import REGRESSION, check_loss
+    >>> from walkconv.training.losses import REGRESSION, check_loss
     >>> check_loss(("quantile", 0.9), REGRESSION).parameter
     0.9
     """

@@ -56,10 +56,8 @@ class PredictedClasses(ClassifierMixin, Predictions):
         return self.classes[self._of(X).argmax(axis=1)]
 
 
-def check_scoring(scoring: Any) -> Scorer | None:
-    """Return the scorer of a name, or the callable; None if scoring is None."""
-    if scoring is None:
-        return None
+def check_scoring(scoring: Any) -> Scorer:
+    """Return the scorer of a name, or the callable."""
     if isinstance(scoring, str):
         names = get_scorer_names()
         if scoring not in names:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from walkconv.estimators.scaling import Scaling, learn_scaling, row_blocks, softly_clipped
+from walkconv.tables.scaling import Scaling, learn_scaling, row_blocks, softly_clipped
 
 LEAST_COUNT = 2
 """Largest value that a column of counts must exceed: indicators stay as they are."""
@@ -54,7 +54,7 @@ def logarithm_of_counts(values: np.ndarray, is_count: np.ndarray) -> np.ndarray:
     Examples
     --------
     >>> import numpy as np
-    >>> from walkconv.estimators.relevance import logarithm_of_counts
+    >>> from walkconv.tables.relevance import logarithm_of_counts
     >>> counts = np.array([[[0.0], [20.0]]])
     >>> logarithm_of_counts(counts, np.array([[True], [True]])).round(2).ravel()
     array([0.  , 3.04])
