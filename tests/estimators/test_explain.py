@@ -258,9 +258,7 @@ def test_the_nodes_of_a_column_of_text_are_explained_as_one_column(rng):
     shares = model.explain(X[:20])
     assert shares.columns == ["a", "colour", "b"]
     expected = np.mean(model.predict(X[:20]) - shares.sum_horizontal().to_numpy())
-    np.testing.assert_allclose(
-        shares.sum_horizontal() + expected, model.predict(X[:20]), atol=0.05
-    )
+    np.testing.assert_allclose(shares.sum_horizontal() + expected, model.predict(X[:20]), atol=0.05)
     ranking = model.importance(X)
     assert ranking["column"].to_list() == ["colour", "b", "a"]
     around = model.importance(X, by="neighborhood")

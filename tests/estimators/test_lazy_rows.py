@@ -8,8 +8,10 @@ import torch
 
 from walkconv import GraphCNNClassifier, GraphCNNRegressor, _samples, correlation_graph
 from walkconv.estimators.table_samples import TableBatches
+from walkconv.estimators.trials import choose
 from walkconv.tables import lazy_rows as module
 from walkconv.tables.lazy_rows import LazyRows, lazy_rows
+from walkconv.tables.scaling import learn_scaling
 
 N_ROWS, N_COLUMNS = 600, 6
 NAMES = [f"column {i}" for i in range(N_COLUMNS)]
@@ -198,9 +200,49 @@ def test_what_is_odd_in_a_table_is_named(table, y, tmp_path):
         model.fit(Stored(table[:, :2]), y[:9])
 
 
-def test_what_needs_the_whole_table_says_so(table, y):
-    others = {name: value for name, value in SETTINGS.items() if name != "architecture"}
-    with pytest.raises(ValueError, match="Name an architecture"):
-        GraphCNNRegressor("auto", **others).fit(Stored(table), y)
-    with pytest.raises(ValueError, match="standardize='relevance' needs a table in memory"):
-        GraphCNNRegressor(**SETTINGS, standardize="relevance").fit(Stored(table), y)
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+def test_a_search_chooses_as_in_memory_if_its_rows_are_all_rows(table, y):
+    table, y = table[:200], y[:200]
+    found = GraphCNNRegressor(random_state=0).fit(Stored(table), y, calibrate=False)
+    wanted = GraphCNNRegressor(random_state=0).fit(table, y, calibrate=False)
+    assert found.architecture_ == wanted.architecture_
+    assert [each["score"] for each in found.choices_] == [e["score"] for e in wanted.choices_]
+    np.testing.assert_allclose(found.predict(table), wanted.predict(table), rtol=1e-5)
+
+
+def test_a_search_on_a_large_table_reads_a_part_of_it(table, y, monkeypatch, small_blocks):
+    monkeypatch.setattr(module, "SAMPLED_ROWS", 60)
+    searched, y = [], y + np.arange(N_ROWS) / 1000  # no two are the same
+
+    def noted(parts):
+        searched.append((parts.rows.samples.X, parts.rows.y, parts.given_y))
+        return choose(parts)
+
+    monkeypatch.setattr("walkconv.estimators.fitting.choose", noted)
+    model = GraphCNNRegressor(random_state=0).fit(Stored(table), y, calibrate=False)
+    ((X, encoded, given),) = searched
+    assert X.shape == (60, N_COLUMNS)
+    assert len(encoded) == 60
+    rows = [int(np.flatnonzero(y == value)[0]) for value in given]
+    np.testing.assert_array_equal(X, table[rows])
+    assert model.choices_ is not None
+    np.testing.assert_array_equal(model.scaling_.mean[:, 0], learn_scaling(table).mean[:, 0])
+    with pytest.raises(ValueError, match="must be given, or 'correlation'"):
+        GraphCNNRegressor(graph="knn").fit(Stored(table), y)
+    assert len(searched) == 1
+
+
+def test_layouts_and_relevance_are_learned_from_blocks(rng, small_blocks):
+    line = rng.normal(size=(400, N_COLUMNS + 3)).cumsum(axis=1)
+    counts = rng.poisson(5, size=(400, N_COLUMNS))
+    y = line[:, 2]
+    directed = {**SETTINGS, "order": "auto", "n_neighbors": 3}
+    for X, settings in ((line, directed), (counts, {**SETTINGS, "standardize": "relevance"})):
+        found = GraphCNNRegressor(**settings).fit(Stored(X), y)
+        wanted = GraphCNNRegressor(**settings).fit(X, y)
+        assert found.orientation_.reason == wanted.orientation_.reason
+        np.testing.assert_array_equal(found.neighbors_.index, wanted.neighbors_.index)
+        np.testing.assert_allclose(found.scaling_.mean, wanted.scaling_.mean, rtol=1e-12)
+    np.testing.assert_array_equal(
+        found._fitted.learned.relevance.is_count, wanted._fitted.learned.relevance.is_count
+    )

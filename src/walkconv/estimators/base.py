@@ -256,9 +256,10 @@ class GraphCNN(BaseEstimator, metaclass=ABCMeta):
             each of these into one node or several. Or a list of graphs, one for each sample:
             `GraphSample` records, networkx graphs, PyG ``Data`` or pairs ``(edge_index, x)``; or a
             ``Batch`` of PyG.
-            If an architecture is given, a table larger than memory is read in blocks: a memory map,
-            the path of a Parquet file, a polars LazyFrame, or an array of dask, h5py or zarr. It
-            takes up to 1 GiB, and rows are shuffled by blocks if they need more than 256 MiB.
+            A table larger than memory is read in blocks: a memory map, the path of a Parquet file,
+            a polars LazyFrame, or an array of dask, h5py or zarr. It takes up to 1 GiB. Rows are
+            shuffled by blocks if they need more than 256 MiB, and a search or a layout uses at most
+            20,000 of them.
         y : array of shape (n_samples,), for regression also (n_samples, n_outputs)
             What to predict.
         sample_weight : array of shape (n_samples,), optional

@@ -379,14 +379,13 @@ def train(
         given_y, rows = given_y[seen], rows.take(seen)
     choice = None if past is None else past.choice
     if past is None and request.is_open:
-        if rows.samples.is_lazy:
-            raise ValueError(
-                "architecture='auto' compares networks on a table in memory; this one is read in "
-                "blocks. Name an architecture, such as 'C8-FC128', or let 'auto' choose one on "
-                "some rows that fit into memory."
-            )
-        parts = Parts(request, target, rows, given_y, seed, _make_networks, _batch_loss, time_left)
+        numbers, samples = rows.samples.in_memory(settings, seed)
+        some = Rows(samples, rows.y[numbers], rows.weight[numbers])
+        some_y = given_y[numbers]
+        parts = Parts(request, target, some, some_y, seed, _make_networks, _batch_loss, time_left)
         choice = processes.from_first(lambda: _find_choice(parts, checkpoint, processes))
+        if rows.samples.is_lazy:  # what was found there is not the graph of all rows
+            choice = replace(choice, relations=None)
         request = request.choosing(choice.settings)
         settings = _in_time(request.settings, choice, time_left)
         settings = _one_pass(settings) if request.is_part else settings

@@ -144,10 +144,8 @@ class Relations:
     def orientation(self, lesson: Lesson) -> Orientation:
         """Return what slots mean, and the layout if that is a direction."""
         settings = lesson.settings
-        # A table with channels, and a graph that the user chose, are laid out from the graph, and
-        # so is a table that is not in memory.
+        # A table with channels, and a graph that the user chose, are laid out from the graph.
         from_table = isinstance(settings.graph, str) and self.X.ndim == 2
-        from_table = from_table and not isinstance(self.X, LazyRows)
         graph = None if from_table else self._graph(lesson)
         asked = (settings.order, settings.n_dims)
         for of_graph, known, orientation in self._layouts:
@@ -156,13 +154,17 @@ class Relations:
                 return orientation
         orientation = orient(
             self._graph(lesson) if graph is None else graph,
-            self.X if from_table else None,
+            self._table(lesson) if from_table and settings.order != "visits" else None,
             order=settings.order,
             positions=in_column_order(settings.positions, self.names, "positions"),
             n_dims=settings.n_dims,
         )
         self._layouts.append((graph, asked, orientation))
         return orientation
+
+    def _table(self, lesson: Lesson) -> np.ndarray | sp.csr_array:
+        """Return the table to lay out: of one that is not in memory, a part of its rows."""
+        return self.X[self.X.sampled(lesson.seed)] if isinstance(self.X, LazyRows) else self.X
 
     def _graph(self, lesson: Lesson) -> sp.csr_array:
         asked = edges_wanted(self.X.shape[1], lesson)
@@ -277,7 +279,7 @@ def find_graph(
     graph: Any = lesson.settings.graph
     n_nodes = X.shape[1]
     if isinstance(X, LazyRows):
-        _refuse_lazy(X, lesson.settings)
+        refuse_stored(X, lesson.settings)
     if isinstance(graph, str) and graph in LEARNERS:
         if n_nodes == 1:
             return sp.csr_array(np.eye(1))
@@ -298,7 +300,7 @@ def find_graph(
     return as_graph(graph, names=_order(graph, names, n_nodes), n_nodes=n_nodes)
 
 
-def _refuse_lazy(X: LazyRows, settings: Settings) -> None:
+def refuse_stored(X: LazyRows, settings: Settings) -> None:
     """Refuse a graph that needs the whole table in memory."""
     if settings.graph_source == "given" or (settings.graph == "correlation" and X.ndim == 2):
         return

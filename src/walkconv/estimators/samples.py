@@ -71,6 +71,10 @@ class Samples(Protocol):
         """Return some of the samples."""
         ...
 
+    def in_memory(self, settings: Settings, seed: int) -> tuple[np.ndarray, Self]:
+        """Return numbers of samples, and these samples in memory: all, unless they are too many."""
+        ...
+
     def read_like(self, X: Any) -> Self:
         """Return checked samples of the same kind and columns, to validate on."""
         ...

@@ -21,7 +21,7 @@ from walkconv._checks import (
     refuse_odd_table,
 )
 from walkconv._samples import kind_of_samples
-from walkconv.estimators.relations import Orientation, Relations
+from walkconv.estimators.relations import Orientation, Relations, refuse_stored
 from walkconv.estimators.samples import Arrays, Learned, Lesson
 from walkconv.estimators.settings import Settings
 from walkconv.networks.levels import Level, read_levels, under
@@ -107,6 +107,14 @@ class TableSamples:
         X = self.X.take(rows) if isinstance(self.X, LazyRows) else self.X[rows]
         return replace(self, X=X)
 
+    def in_memory(self, settings: Settings, seed: int) -> tuple[np.ndarray, "TableSamples"]:
+        """Return the table with the numbers of its rows; of one that is stored a random part."""
+        if not isinstance(self.X, LazyRows):
+            return np.arange(len(self)), self
+        refuse_stored(self.X, settings)
+        rows = self.X.sampled(seed)
+        return rows, replace(self, X=self.X[rows])
+
     def read_like(self, X: Any) -> "TableSamples":
         """Return a checked table with the same columns, to validate on."""
         if kind_of_samples(X) == "graphs":
@@ -128,10 +136,6 @@ class TableSamples:
         self._refuse_empty_columns()
         relevance = None
         if settings.standardize == "relevance":
-            if isinstance(self.X, LazyRows):
-                raise ValueError(
-                    "standardize='relevance' needs a table in memory. Use standardize=True."
-                )
             relevance, scaling = learn_relevance(
                 self.X,
                 lesson.y,

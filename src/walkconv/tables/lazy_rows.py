@@ -23,6 +23,8 @@ from walkconv._checks import closest, listed
 SHUFFLED_BYTES = 2**28
 ARRAY_BLOCKS, FRAME_BLOCKS = 16, 4
 """Blocks that are shuffled together, of an array and of a LazyFrame."""
+SAMPLED_ROWS, SAMPLED_BYTES = 20_000, 2**27
+"""At most so much stands for the whole table where a part of it is enough."""
 
 
 class LazyRows:
@@ -98,6 +100,23 @@ class LazyRows:
         shape = (self.n_stored, *self.shape[1:])
         chosen = chosen.astype(np.int64)
         return LazyRows(self.read, shape, self.dtype, self.names, self.n_shuffled, chosen)
+
+    def sampled(self, seed: int) -> np.ndarray:
+        """Return ascending numbers of rows, drawn at random, that fit into memory."""
+        row_bytes = self.dtype.itemsize * max(1, int(np.prod(self.shape[1:])))
+        n_rows = min(SAMPLED_ROWS, max(2, SAMPLED_BYTES // row_bytes), len(self))
+        return np.sort(np.random.default_rng(seed).choice(len(self), n_rows, replace=False))
+
+    def changed(self, change: Callable[[np.ndarray], np.ndarray]) -> "LazyRows":
+        """Return the rows under a function of a block, float64."""
+        return LazyRows(
+            lambda start, stop: change(self.read(start, stop)),
+            (self.n_stored, *self.shape[1:]),
+            np.dtype(np.float64),
+            self.names,
+            self.n_shuffled,
+            self.chosen,
+        )
 
     def shuffled(self) -> np.ndarray:
         """Return the numbers of the rows in a random order that needs few blocks at a time."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from walkconv.tables.lazy_rows import LazyRows
 from walkconv.tables.scaling import Scaling, learn_scaling, row_blocks, softly_clipped
 
 LEAST_COUNT = 2
@@ -65,7 +66,7 @@ def logarithm_of_counts(values: np.ndarray, is_count: np.ndarray) -> np.ndarray:
     return np.where(is_count, small, values)
 
 
-def find_counts(X: np.ndarray | sp.csr_array) -> np.ndarray:
+def find_counts(X: np.ndarray | sp.csr_array | LazyRows) -> np.ndarray:
     """Return which columns (n_nodes, n_channels) of a table hold whole numbers from 0."""
     shape = (*X.shape[1:], 1)[:2]
     is_count, largest = np.ones(shape, dtype=bool), np.zeros(shape)
@@ -76,21 +77,27 @@ def find_counts(X: np.ndarray | sp.csr_array) -> np.ndarray:
     return is_count & (largest > LEAST_COUNT)
 
 
-def scale_counts(X: np.ndarray | sp.csr_array, is_count: np.ndarray) -> Scaling:
+def scale_counts(X: np.ndarray | sp.csr_array | LazyRows, is_count: np.ndarray) -> Scaling:
     """Return the scaling of a table whose counts are replaced by logarithms."""
     if not is_count.any():
         return learn_scaling(X)
+
+    def scaled(values: np.ndarray) -> np.ndarray:
+        columns = values.reshape(len(values), *is_count.shape)
+        return logarithm_of_counts(columns, is_count).reshape(values.shape)
+
+    if isinstance(X, LazyRows):
+        return learn_scaling(X.changed(scaled))
     if sp.issparse(X):
         changed: sp.csr_array = X.copy().astype(np.float64)
         of_value = is_count[:, 0][changed.indices]
         changed.data[of_value] = np.log1p(changed.data[of_value])
         return learn_scaling(changed)
-    values = X.reshape(len(X), *is_count.shape)
-    return learn_scaling(logarithm_of_counts(values, is_count).reshape(X.shape))
+    return learn_scaling(scaled(X))
 
 
 def learn_relevance(
-    X: np.ndarray | sp.csr_array,
+    X: np.ndarray | sp.csr_array | LazyRows,
     y: np.ndarray,
     *,
     is_classification: bool,
@@ -101,7 +108,7 @@ def learn_relevance(
 
     Parameters
     ----------
-    X : array of shape (n_samples, n_nodes) or (n_samples, n_nodes, n_channels), or CSR
+    X : array of shape (n_samples, n_nodes) or (n_samples, n_nodes, n_channels), CSR or LazyRows
         NaN is a missing value and counts as the mean of its column.
     y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
         Labels, or values.
