@@ -3,7 +3,6 @@
 The libraries recognised here are imported only if the given object comes from them.
 """
 
-import warnings
 from collections.abc import Sequence
 from numbers import Integral
 from typing import Any
@@ -20,6 +19,7 @@ from walkconv._checks import (
     describe,
     listed,
 )
+from walkconv._warnings import warn_user
 
 FORMS = (
     "a square array, a scipy sparse matrix, a DataFrame (adjacency, or edges with the columns "
@@ -288,12 +288,10 @@ def _weights_of_pyg(data: Any, n_edges: int) -> np.ndarray | None:
             # A warning, not an error: one-hot bond types are common, and the graph is valid.
             if name == "edge_attr" and n_edges:
                 found = "zeros" if values.ndim == 1 else f"shape {values.shape}"
-                warnings.warn(
+                warn_user(
                     "edge_attr is ignored, so all edges have weight 1: a weight is one number for "
                     f"each edge and not zero, but edge_attr has {found}. Set data.edge_weight to "
                     "use weights, or data.edge_attr = None.",
-                    UserWarning,
-                    stacklevel=4,
                 )
     return None
 

@@ -2,7 +2,6 @@
 
 import os
 import sys
-import warnings
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
@@ -11,6 +10,7 @@ from typing import Any
 import torch
 
 from walkconv import _native
+from walkconv._warnings import warn_user
 from walkconv.conv import native, tiled
 
 WITHOUT_LIBRARY = "not built: Python and numpy; install a C compiler, then walkconv again"
@@ -58,11 +58,10 @@ def choose() -> Choice:
         best = native.preferred()
         return Choice(best, native.NativeEngine(best), "does best on this machine")
     reason = "the native kernel was not built at installation, or was built from older sources"
-    warnings.warn(
+    warn_user(
         f"The convolution runs several times slower than it could: {reason}. "
         "Install a C compiler, then walkconv again.",
         RuntimeWarning,
-        stacklevel=2,
     )
     return Choice("torch", tiled, reason)
 

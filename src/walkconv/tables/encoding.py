@@ -1,6 +1,5 @@
 """A table of numbers, text, categories and dates becomes a table of numbers."""
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from walkconv._checks import SHOWN, closest, describe, listed
+from walkconv._warnings import warn_user
 from walkconv.tables.cells import Cells, odd_number, read_cells
 from walkconv.tables.columns import KINDS, ColumnEncoding, Unused, learn_column
 
@@ -221,9 +221,7 @@ def _refuse_numbers_in_text(columns: Mapping[Any, Cells], name: str) -> None:
 
 def _warn_of_identifiers(labels: list[Any], name: str) -> None:
     if labels:
-        warnings.warn(
+        warn_user(
             f"Columns of {name} are not used because their text differs in nearly every row: "
             f"{listed(labels)}. Drop them, or encode what they tell about the rows.",
-            UserWarning,
-            stacklevel=2,
         )

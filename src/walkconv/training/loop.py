@@ -10,7 +10,6 @@ import math
 import os
 import sys
 import time
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from torch.nn import Parameter
 from torch.optim import Optimizer
 from tqdm import tqdm
 
+from walkconv._warnings import warn_user
 from walkconv.training.batches import Batches
 from walkconv.training.countdown import Countdown
 from walkconv.training.processes import ALONE, Processes
@@ -445,4 +445,4 @@ def _warn_of_interrupt(trainings: list[Training]) -> None:
         where = f"{where} of member {trainings.index(current) + 1}"
         result = f"{len(kept)} of {len(trainings)} members are kept, the last with {weights}."
     message = f"Training was interrupted in {where}; {result}"
-    warnings.warn(InterruptedFitWarning(message, where), stacklevel=6)
+    warn_user(InterruptedFitWarning(message, where))

@@ -7,12 +7,12 @@ the walk leaves for good say where it goes from there. Expected visits solve a s
 equations, so they exist even where the walk itself settles slowly or alternates.
 """
 
-import warnings
-
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import splu
+
+from walkconv._warnings import warn_user
 
 MOST_SOLVED = 4096
 """Most nodes of a system that is solved: with more nodes elimination may fill the memory."""
@@ -62,10 +62,8 @@ def stationary_law(graph: sp.csr_array, step: sp.csr_array, nodes: np.ndarray) -
     arrivals = _arrivals(moves, nodes, is_closed[member_of])
     lack = np.abs(arrivals.sum(axis=1) - 1.0).max()
     if max(lack, np.abs(_change(law, moves)).sum()) > 10 * SETTLED:
-        warnings.warn(
+        warn_user(
             "stationary_distance is not exact: on this directed graph the walk settles too slowly.",
-            UserWarning,
-            stacklevel=4,
         )
     classes = sp.csr_array((np.ones(len(law)), (np.arange(len(law)), member_of)))
     return (arrivals @ classes)[:, member_of] * law

@@ -6,7 +6,6 @@ memory map: only a small part is dense and in double precision at any time. If o
 correlations are kept, `search.py` finds them.
 """
 
-import warnings
 from functools import partial
 from typing import Any
 
@@ -16,6 +15,7 @@ import scipy.sparse as sp
 from walkconv._checks import check_integer, check_table
 from walkconv._cluster import Spread, check_client
 from walkconv._threads import available_threads, done_in_threads
+from walkconv._warnings import warn_user
 from walkconv.graphs.correlation.columns import Columns, Moments, correlations
 from walkconv.graphs.correlation.search import find_strongest
 from walkconv.graphs.correlation.strongest import Strongest
@@ -84,10 +84,8 @@ def correlation_graph(
     """
     graph, n_constant = correlate_columns(X, n_edges, tile_size, client)
     if n_constant:
-        warnings.warn(
+        warn_user(
             f"{n_constant} constant column(s) have no correlation and become isolated nodes.",
-            UserWarning,
-            stacklevel=2,
         )
     return graph
 
