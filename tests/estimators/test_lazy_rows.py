@@ -215,7 +215,7 @@ def test_a_search_on_a_large_table_reads_a_part_of_it(table, y, monkeypatch, sma
     searched, y = [], y + np.arange(N_ROWS) / 1000  # no two are the same
 
     def noted(parts):
-        searched.append((parts.rows.samples.X, parts.rows.y, parts.given_y))
+        searched.append((parts.rows.samples.X, parts.rows.y, parts.rows.given))
         return choose(parts)
 
     monkeypatch.setattr("walkconv.estimators.fitting.choose", noted)

@@ -21,8 +21,9 @@ from walkconv.comparison.fits import Result, Split, run_networks, run_simple_mod
 from walkconv.comparison.progress_file import ProgressFile
 from walkconv.comparison.verdict import ALONE, MODEL, RANDOM, RANKS, Comparison, conclude
 from walkconv.estimators.base import GraphCNN
-from walkconv.estimators.fitting import Rows, read_rows, read_samples
+from walkconv.estimators.fitting import read_rows, read_samples
 from walkconv.estimators.identity import identify
+from walkconv.estimators.records import Rows
 
 Task = Callable[[GraphCNN, Any, np.ndarray, Split], list[Result]]
 

@@ -15,7 +15,8 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils import check_random_state
 from torch import nn
 
-from walkconv.estimators.fitting import Fitted, Request, read_rows, train
+from walkconv.estimators.fitting import read_rows, train
+from walkconv.estimators.records import Fitted, Request
 from walkconv.estimators.trials import CHEAP
 from walkconv.networks import Network
 from walkconv.training.batches import predict
@@ -37,7 +38,7 @@ def calibrate_model(
     if target.is_classification:
         _check_output_layer(fitted.modules)
     rows = read_rows(X, y, sample_weight, fitted.learned.read, **request.target_checks)
-    given_y, rows = rows.y, replace(rows, y=target.encode(rows.y))
+    rows = replace(rows, y=target.encode(rows.y))
     if len(rows.y) < 2 * N_FOLDS:
         if how == "auto":
             return fitted
@@ -48,7 +49,7 @@ def calibrate_model(
     alone = _request_for_folds(request, fitted)
     outputs, truth = [], []
     for seen, apart in _folds(rows.y, seed, is_classification=target.is_classification):
-        part = train(alone, target, given_y[seen], rows.take(seen), None, seed, None, None)
+        part = train(alone, target, rows.take(seen), None, seed)
         held = rows.take(apart)
         batches = part.learned.batches(held.samples, settings.device)
         size = settings.training.batch_size
@@ -73,6 +74,7 @@ def _request_for_folds(request: Request, fitted: Fitted) -> Request:
         request,
         settings=replace(fitted.settings, n_members=n_members, verbose=0),
         given=given,
+        is_open=False,
         past=None,
         checkpoint=None,
         after_epoch=None,

@@ -10,17 +10,18 @@ from sklearn.utils import check_random_state
 from torch import Tensor
 
 from walkconv._checks import check_integer, check_number, check_option
-from walkconv.estimators.fitting import Fitted, read_rows
+from walkconv.estimators.fitting import read_rows
+from walkconv.estimators.records import Fitted
 from walkconv.estimators.samples import Samples
 from walkconv.inspection import Value, attribute
 from walkconv.training.batches import Batches, predict
 
 if TYPE_CHECKING:
-    from walkconv.estimators.base import GraphCNN
+    from walkconv.estimators.answers import Answers
 
 
 def explain(
-    model: "GraphCNN", X: Any, *, target: Any, baseline: Any, n_steps: int, tolerance: float
+    model: "Answers", X: Any, *, target: Any, baseline: Any, n_steps: int, tolerance: float
 ) -> pl.DataFrame:
     """Return the attributions of every row, or of every node; see `GraphCNN.explain`."""
     fitted = model._fitted
@@ -46,7 +47,7 @@ def explain(
 
 
 def rank_columns(
-    model: "GraphCNN", X: Any, y: Any, *, by: str, max_samples: int, random_state: Any
+    model: "Answers", X: Any, y: Any, *, by: str, max_samples: int, random_state: Any
 ) -> pl.DataFrame:
     """Return the columns with their importance, most important first; see `GraphCNN.importance`."""
     fitted = model._fitted
@@ -79,7 +80,7 @@ def rank_columns(
     return pl.DataFrame(table).sort("importance", descending=True, maintain_order=True)
 
 
-def _read(model: "GraphCNN", X: Any, chosen: np.ndarray | None = None) -> tuple[Samples, Batches]:
+def _read(model: "Answers", X: Any, chosen: np.ndarray | None = None) -> tuple[Samples, Batches]:
     """Return checked samples, all or those chosen, and their batches."""
     learned = model._fitted.learned
     samples = learned.read(X)
@@ -98,7 +99,7 @@ def _default_outputs(fitted: Fitted, batches: Batches) -> Tensor:
     return torch.stack(chances).mean(dim=0).argmax(dim=1)
 
 
-def _read_baseline(model: "GraphCNN", baseline: Any) -> Tensor:
+def _read_baseline(model: "Answers", baseline: Any) -> Tensor:
     """Return the rows to compare with (n_baselines, n_nodes, n_channels), scaled."""
     _, batches = _read(model, baseline)
     first, *missing = batches.batch(slice(None))

@@ -5,9 +5,9 @@ from collections.abc import Callable
 import numpy as np
 import polars as pl
 
-from walkconv.estimators.base import GraphCNN
+from walkconv.estimators.answers import Answers
 from walkconv.estimators.classifier import Classes, GraphCNNClassifier
-from walkconv.estimators.fitting import Fitted
+from walkconv.estimators.records import Fitted
 from walkconv.estimators.regressor import GraphCNNRegressor, Values
 from walkconv.estimators.table_samples import Columns
 from walkconv.exports import Probabilities, Quantities, TableModel
@@ -50,7 +50,7 @@ def table_model(fitted: Fitted) -> TableModel:
     )
 
 
-def answers_of(model: GraphCNN) -> Callable[[np.ndarray], np.ndarray]:
+def answers_of(model: Answers) -> Callable[[np.ndarray], np.ndarray]:
     """Return the function from an array of rows to the probabilities, or the values, of a model."""
     names = getattr(model, "feature_names_in_", None)
 

@@ -4,24 +4,22 @@ A checkpoint continues only the fit that wrote it, and processes train together 
 """
 
 import hashlib
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from torch import nn
 
 from walkconv._adapters import as_graph
+from walkconv.estimators.records import Request, Rows
 from walkconv.estimators.settings import Settings, callable_name, plain_value
 from walkconv.tables.lazy_rows import LazyRows
-
-if TYPE_CHECKING:
-    from walkconv.estimators.fitting import Request, Rows  # it calls this module
 
 NOT_PART = {"device", "graph", "order", "verbose", "warm_start"}
 """Parameters that do not decide a fit, or that may be arrays."""
 
 
-def identify(request: "Request", rows: "Rows", validation: "Rows | None") -> dict[str, Any]:
+def identify(request: Request, rows: Rows, validation: Rows | None) -> dict[str, Any]:
     """Return all that a fit depends on: plain values by name, and a digest of each array."""
     settings = request.settings
     identity = {

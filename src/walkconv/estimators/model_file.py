@@ -15,7 +15,8 @@ from torch import nn
 from walkconv._checks import check_integer, check_number, listed
 from walkconv.estimators.base import GraphCNN
 from walkconv.estimators.classifier import Classes, GraphCNNClassifier
-from walkconv.estimators.fitting import KINDS, Fitted
+from walkconv.estimators.fitting import KINDS
+from walkconv.estimators.records import Fitted
 from walkconv.estimators.regressor import GraphCNNRegressor, Values
 from walkconv.estimators.samples import Arrays
 from walkconv.estimators.settings import is_open, plain_value

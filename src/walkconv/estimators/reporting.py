@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 from sklearn.base import is_classifier
 
 from walkconv._checks import describe
-from walkconv.estimators.fitting import Fitted, Rows, read_rows
+from walkconv.estimators.fitting import read_rows
 from walkconv.estimators.graph_samples import GraphSamples
+from walkconv.estimators.records import Fitted
 from walkconv.estimators.table_samples import TableSamples
 from walkconv.reports.summarizing.rows import TestRows
 from walkconv.reports.summarizing.summary import summarize
@@ -19,7 +20,7 @@ MOST_EXPLAINED = 128
 """Test rows that the importance of the columns is averaged over."""
 
 if TYPE_CHECKING:
-    from walkconv.estimators.base import GraphCNN  # it calls this module
+    from walkconv.estimators.answers import Answers  # it calls this module
 
 
 @runtime_checkable
@@ -32,7 +33,7 @@ class Describable(Protocol):
 
 
 def summarize_model(
-    model: "GraphCNN", fitted: Fitted, X: Any, y: Any, comparison: Any, target_checks: Any
+    model: "Answers", fitted: Fitted, X: Any, y: Any, comparison: Any, target_checks: Any
 ) -> dict[str, Any]:
     """Return the summary of a fitted estimator; see `GraphCNN.summarize`."""
     if (X is None) != (y is None):
@@ -52,7 +53,7 @@ def summarize_model(
     )
 
 
-def file_digest(model: "GraphCNN") -> str | None:
+def file_digest(model: "Answers") -> str | None:
     """Return the SHA-256 of the file that `save` writes, None if the model can't be saved.
 
     Equal fits write equal files, so the file need not exist yet.
@@ -67,9 +68,9 @@ def file_digest(model: "GraphCNN") -> str | None:
             return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _test_rows(model: "GraphCNN", fitted: Fitted, X: Any, y: Any, checks: Any) -> TestRows:
+def _test_rows(model: "Answers", fitted: Fitted, X: Any, y: Any, checks: Any) -> TestRows:
     """Return the checked test rows; labels that the model does not know are refused."""
-    rows: Rows = read_rows(X, y, None, fitted.learned.read, **checks)
+    rows = read_rows(X, y, None, fitted.learned.read, **checks)
     fitted.learned.check(rows.samples)
     codes = fitted.target.encode(rows.y)  # also for values: it refuses another number of outputs
     y = codes if is_classifier(model) else rows.y

@@ -7,14 +7,13 @@ has a part in them.
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
 from torch import nn
 
-from walkconv._checks import check_integer, check_number
 from walkconv.estimators.candidates import (
     ROWS_PER_COLUMN,
     Candidate,
@@ -23,19 +22,18 @@ from walkconv.estimators.candidates import (
     list_candidates,
     starts_with_convolution,
 )
+from walkconv.estimators.choice import Choice
+from walkconv.estimators.records import Request, Rows, Target
 from walkconv.estimators.relations import Orientation, Relations
 from walkconv.estimators.samples import Lesson
 from walkconv.estimators.search import Outcome, Round, Trial, compare
-from walkconv.estimators.settings import CHOSEN, Settings, is_option
+from walkconv.estimators.settings import Settings, is_option
 from walkconv.estimators.table_samples import TableSamples
 from walkconv.networks.network import NetworkPlan
 from walkconv.training.batches import predict
 from walkconv.training.countdown import Countdown
 from walkconv.training.loop import BatchLoss, Training, TrainingSettings, fitting_size
 from walkconv.training.scoring import score_predictions
-
-if TYPE_CHECKING:
-    from walkconv.estimators.fitting import Request, Rows, Target  # it calls this module
 
 FEWEST_ROWS = 10
 """With fewer rows nothing can be held back."""
@@ -51,75 +49,8 @@ MOST_COLUMNS = 4096
 """Columns that a search lays out at most: the layout costs more than training beyond."""
 N_BLOCKS = 20
 """Blocks of held-back rows that a given scorer is computed without."""
-MOST_CHOSEN = {"max_iter": 1000, "n_members": 100}
-"""More than a search ever chooses: a file could ask for a fit without end."""
 SEARCH_SHARE = 0.4
 """Share of `time_limit` for the search."""
-
-
-@dataclass(frozen=True, eq=False)
-class Choice:
-    """What a search chose.
-
-    Attributes
-    ----------
-    settings : dict
-        A plain value for each setting that was open.
-    choices : list of dict
-        What was compared, see `choices_` of the estimators.
-    relations : Relations or None
-        What was found about the columns; not saved.
-    member_seconds : float
-        Estimated time to train one member of what was chosen; 0 if it is not known.
-    """
-
-    settings: dict[str, Any]
-    choices: list[dict[str, Any]]
-    relations: Relations | None = None
-    member_seconds: float = 0.0
-
-    @property
-    def in_words(self) -> str:
-        """What was chosen and why, on one line."""
-        chosen = next(each for each in self.choices if each["chosen"])
-        others = [each for each in self.choices if not each["chosen"] and each["score"] is not None]
-        words = f"chose {chosen['candidate']}"
-        if chosen["score"] is None:
-            return f"{words}: too few rows to compare candidates"
-        seconds = [each["seconds"] for each in self.choices if "seconds" in each]
-        time_taken = f" in {sum(seconds):.1f} s" if seconds else ", compared before"
-        words = f"{words} (score {chosen['score']:.4g} on held-back rows)"
-        if others:
-            words += f" before {others[0]['candidate']} ({others[0]['score']:.4g})"
-        return f"{words}; {len(self.choices)} candidates{time_taken}"
-
-    def to_plain(self) -> dict[str, Any]:
-        """Return the choice for a file, without the times, so that equal fits write equal files."""
-        rows = [{k: v for k, v in each.items() if k != "seconds"} for each in self.choices]
-        return {"settings": self.settings, "choices": rows}
-
-    @classmethod
-    def from_plain(cls, plain: Any) -> "Choice":
-        """Return the choice that `to_plain` wrote, or raise an error if it is not whole.
-
-        The values of the settings are checked where they are used.
-        """
-        settings, choices = plain["settings"], plain["choices"]
-        if not isinstance(settings, dict) or not settings.keys() <= CHOSEN.keys():
-            raise ValueError("a choice must hold the settings that a search chooses.")
-        for name, most in MOST_CHOSEN.items():
-            if name in settings:
-                check_integer(settings[name], name, minimum=1, maximum=most)
-        if not isinstance(choices, list) or sum(each["chosen"] for each in choices) != 1:
-            raise ValueError("one of the choices must be the chosen one.")
-        for each in choices:
-            if not isinstance(each["candidate"], str) or not isinstance(each["chosen"], bool):
-                raise TypeError("a candidate must be text, and chosen or not.")
-            for name in ("score", "loss", "standard_error"):
-                if each[name] is not None:
-                    check_number(each[name], name, minimum=-np.inf, is_open=True)
-            check_integer(each["epochs"], "epochs", minimum=0)
-        return cls(settings, choices)
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,8 +63,6 @@ class Parts:
     target : Target
     rows : Rows
         The training rows, y encoded.
-    given_y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        y as it was given.
     seed : int
     make_networks : callable
         (request, plan, seed) -> modules
@@ -143,12 +72,11 @@ class Parts:
         Seconds of the time limit that are left.
     """
 
-    request: "Request"
-    target: "Target"
-    rows: "Rows"
-    given_y: np.ndarray
+    request: Request
+    target: Target
+    rows: Rows
     seed: int
-    make_networks: Callable[["Request", NetworkPlan, int], list[nn.Module]]
+    make_networks: Callable[[Request, NetworkPlan, int], list[nn.Module]]
     batch_loss: Callable[..., BatchLoss]
     time_left: Countdown | None
 
@@ -322,7 +250,7 @@ class _Search:
 
         def score_of(some: np.ndarray) -> float:
             answers = target.answers(outputs[some])
-            return score_predictions(scoring, answers, parts.given_y[rows][some], weight[some])
+            return score_predictions(scoring, answers, parts.rows.given[rows][some], weight[some])
 
         values, score = jackknife(score_of, len(rows))
         return -values, score
@@ -343,7 +271,7 @@ class _Search:
         is_shared = not self.sees_y or isinstance(settings.graph, sp.csr_array)
         return Lesson(
             settings,
-            parts.given_y[rows],
+            parts.rows.given[rows],
             parts.target.is_classification,
             weight,
             parts.seed,
