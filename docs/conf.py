@@ -13,8 +13,8 @@ warnings.filterwarnings("ignore", message="Unknown section Shape")
 
 project = "walkconv"
 author = "The walkconv developers"
-copyright = "The walkconv developers, BSD-3-Clause"
 release = version = version_of("walkconv")
+copyright = f"The walkconv developers, BSD-3-Clause. Version {version}"
 
 extensions = [
     "myst_parser",
@@ -23,7 +23,9 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
+    "checked_links",
     "outer_links",
+    "plain_math",
     "reference_pages",
 ]
 root_doc = "index"
@@ -34,6 +36,7 @@ source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 myst_links_external_new_tab = False
+html_math_renderer = "mathml"
 
 autodoc_typehints = "none"  # numpydoc shows the types of the docstrings
 autodoc_member_order = "bysource"
@@ -82,5 +85,8 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
 }
-html_sidebars = {"index": [], "changelog": [], "faq": []}
+# Only the guides, the gallery and the reference have pages below them to list at the side.
+html_sidebars = {page.stem: [] for page in Path(__file__).parent.glob("*.md")}
+del html_sidebars["reference"]
+toc_object_entries_show_parents = "hide"
 suppress_warnings = ["config.cache"]

@@ -2,14 +2,16 @@
 
 Some files of the repository are pages of the site too: the changelog, for example. Their page here
 only names the file. Links work in the repository; on the site a link to a file that is a page leads
-to that page, and a link to any other file becomes plain text.
+to that page, and a link to any other file becomes plain text. A link to no file is a warning.
 """
 
 import re
 from pathlib import Path
 
 from sphinx.application import Sphinx
+from sphinx.util import logging
 
+logger = logging.getLogger(__name__)
 PAGES = {
     "CHANGELOG.md": "changelog.md",
     "CONTRIBUTING.md": "contributing.md",
@@ -17,6 +19,7 @@ PAGES = {
     "experiments/README.md": "experiments.md",
 }
 """Files of the repository, and the pages that show them."""
+GALLERY = Path("examples/gallery")
 LINK = re.compile(r"(?<!!)\[([^\]]+)\]\((?!\w+:|#)([^)#\s]+)(#[^)]*)?\)")
 
 
@@ -40,10 +43,21 @@ def turned(text: str, folder: Path, docs: Path) -> str:
         path = (folder / target).resolve()
         if path.is_relative_to(docs):
             return f"[{words}](/{path.relative_to(docs)}{anchor})"
-        page = PAGES.get(str(path.relative_to(docs.parent)))
+        if not path.exists():
+            logger.warning("a link to a file that does not exist: %s, from %s", target, folder)
+        page = page_of(path.relative_to(docs.parent))
         return words if page is None else f"[{words}](/{page}{anchor})"
 
     return LINK.sub(replaced, text)
+
+
+def page_of(file: Path) -> str | None:
+    """Return the page that shows a file of the repository, if there is one."""
+    if file == GALLERY:
+        return "gallery/index.rst"
+    if file.parent == GALLERY:
+        return f"gallery/{file.stem}.rst"
+    return PAGES.get(str(file))
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

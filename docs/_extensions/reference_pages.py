@@ -23,11 +23,8 @@ def write_pages(app: Sphinx) -> None:
     source = Path(app.srcdir)
     shutil.rmtree(source / FOLDER, ignore_errors=True)
     (source / FOLDER).mkdir()
-    pages = listed_names((source / f"{PAGE}.md").read_text())
-    for room, names in pages.items():
+    for room, names in own_names((source / f"{PAGE}.md").read_text()).items():
         for name in names:
-            if room != "walkconv" and name in pages["walkconv"]:
-                continue  # the same thing, under two names
             path = source / FOLDER / f"{room}.{name}.rst"
             path.write_text(page_of(room, name))
 
@@ -40,11 +37,21 @@ def listed_names(text: str) -> dict[str, list[str]]:
     }
 
 
+def own_names(text: str) -> dict[str, list[str]]:
+    """Return the names of each room that get a page there; those of two rooms get one."""
+    pages = listed_names(text)
+    first = set(pages["walkconv"])
+    return {
+        room: [name for name in names if room == "walkconv" or name not in first]
+        for room, names in pages.items()
+    }
+
+
 def page_of(room: str, name: str) -> str:
     """Return the source of the page of one public name."""
     full = f"{room}.{name}"
     thing = getattr(importlib.import_module(room), name)
-    head = f":orphan:\n\n{name}\n{'=' * len(name)}\n\n"
+    head = f"{name}\n{'=' * len(name)}\n\n"
     if inspect.ismodule(thing):
         return f"{head}.. automodule:: {full}\n"
     if inspect.isclass(thing):
@@ -76,10 +83,11 @@ def name_shapes(
 
 
 def link_names(app: Sphinx, document: str, content: list[str]) -> None:
-    """Let the names in the tables of the reference lead to their pages."""
+    """Let the names in the tables of the reference lead to their pages, and list the pages."""
     if document != PAGE:
         return
-    first = set(listed_names(content[0])["walkconv"])
+    own = own_names(content[0])
+    first = set(own["walkconv"])
     parts = SECTION.split(content[0])
     linked = [parts[0]]
     for room, section in zip(parts[1::2], parts[2::2], strict=True):
@@ -89,7 +97,9 @@ def link_names(app: Sphinx, document: str, content: list[str]) -> None:
             return f"| [`{match[1]}`]({FOLDER}/{home}.{match[1]}.rst) |"
 
         linked.append(f"## {room}\n{ROW.sub(link, section)}")
-    content[0] = "".join(linked)
+    entries = [f"{FOLDER}/{room}.{name}" for room, names in own.items() for name in names]
+    listing = "\n".join(["```{toctree}", ":hidden:", "", *entries, "```"])
+    content[0] = f"{''.join(linked)}\n\n{listing}\n"
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
