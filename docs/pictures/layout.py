@@ -65,7 +65,7 @@ def main() -> None:
         n_neighbors=25,
         order="auto",
         standardize=False,
-        clip=None,
+        soft_clip=None,
         learning_rate=4e-3,
         batch_size=128,
         max_iter=2,
