@@ -44,13 +44,14 @@ plt.show()
 # %%
 # Where do the neighbours of a pixel lie? The network never saw the true positions.
 
-graph = wc.correlation_graph(X_train)
-neighbors = wc.select_neighbors(graph, n_neighbors=6)
+varying = np.flatnonzero(X_train.std(axis=0))
+place = shuffled[varying]
+neighbors = wc.select_neighbors(wc.correlation_graph(X_train[:, varying]), n_neighbors=6)
 figure, axes = plt.subplots(1, 3, figsize=(9, 3.2), layout="constrained")
 for ax, pixel in zip(axes, (27, 36, 42), strict=True):
-    column = int(np.flatnonzero(shuffled == pixel)[0])
+    column = int(np.flatnonzero(place == pixel)[0])
     grid = np.zeros(64)
-    grid[shuffled[neighbors.index[column]]] = 0.5
+    grid[place[neighbors.index[column]]] = 0.5
     grid[pixel] = 1
     ax.imshow(grid.reshape(8, 8), cmap="BuGn", vmin=0, vmax=1)
     ax.set(xticks=[], yticks=[], title=f"neighbours of pixel {pixel}")
