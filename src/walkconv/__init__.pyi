@@ -30,6 +30,7 @@ from .layouts import layout_columns as layout_columns
 from .layouts import layout_graph as layout_graph
 from .molecules import graphs_from_smiles as graphs_from_smiles
 from .persistence import ModelFileError as ModelFileError
+from .reports import render_card as render_card
 from .reports import render_report as render_report
 from .training import InterruptedFitWarning as InterruptedFitWarning
 from .training import join_processes as join_processes

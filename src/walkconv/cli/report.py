@@ -26,7 +26,13 @@ def report(
         str | None, typer.Option(metavar="COLUMN", help="Column of FILE that is predicted.")
     ] = None,
     output: Annotated[
-        str, typer.Option("--output", "-o", metavar="FILE", help="HTML file to write.")
+        str,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="HTML file to write; a model card if it ends in .md.",
+        ),
     ] = "report.html",
     quiet: Quiet = False,
 ) -> None:

@@ -290,7 +290,8 @@ class Answers(BaseEstimator, metaclass=ABCMeta):
         Parameters
         ----------
         path : path
-            An existing file is replaced, whole or not at all.
+            An existing file is replaced, whole or not at all. A name that ends in ``.md`` gets a
+            model card in Markdown instead (`walkconv.render_card`).
         X, y : optional
             Test samples and their targets, as in `score`. Without them the report has no scores.
         comparison : optional
@@ -317,7 +318,8 @@ class Answers(BaseEstimator, metaclass=ABCMeta):
     def summarize(self, X: Any = None, y: Any = None, *, comparison: Any = None) -> dict[str, Any]:
         """Return what `report` shows, as one dict of plain values that JSON can hold.
 
-        `walkconv.render_report` makes the page from it, without the model or the samples.
+        `walkconv.render_report` makes the page from it, and `walkconv.render_card` the model card,
+        without the model or the samples.
 
         Parameters
         ----------

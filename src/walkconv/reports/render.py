@@ -7,12 +7,14 @@ import os
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from walkconv._files import whole_file
+from walkconv.reports.card import render_card
 from walkconv.reports.drawing.charts import (
     Line,
     calibration_chart,
@@ -83,8 +85,9 @@ def render_report(summary: Mapping[str, Any]) -> str:
 
 
 def write_report(summary: Mapping[str, Any], path: str | os.PathLike[str]) -> None:
-    """Write the page of a summary to a file, whole or not at all."""
-    page = render_report(summary)
+    """Write the page of a summary to a file, whole or not at all; to a .md file its model card."""
+    is_card = Path(path).suffix.lower() == ".md"
+    page = render_card(summary) if is_card else render_report(summary)
     with whole_file(path) as part:
         part.write_text(page, encoding="utf-8")
 
