@@ -1,3 +1,4 @@
+import doctest
 import importlib
 import inspect
 import re
@@ -28,6 +29,17 @@ def test_every_public_name_loads_and_is_documented_with_an_example_but_for_error
         documentation = inspect.getdoc(thing) or ""
         assert documentation.splitlines()[0].endswith("."), name
         assert is_error(thing) or ">>>" in documentation, name
+
+
+@pytest.mark.parametrize("room", REFERENCE)
+def test_every_function_and_class_of_the_reference_has_an_example_that_runs(room):
+    # What the examples print is compared by --doctest-modules.
+    for name in REFERENCE[room]:
+        thing = getattr(importlib.import_module(room), name)
+        if inspect.ismodule(thing) or is_error(thing) or not callable(thing):
+            continue
+        examples = doctest.DocTestParser().get_examples(inspect.getdoc(thing) or "")
+        assert [each for each in examples if doctest.SKIP not in each.options], name
 
 
 def test_what_load_raises_and_fit_warns_of_can_be_caught_by_public_names(tmp_path):

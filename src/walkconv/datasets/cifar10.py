@@ -40,6 +40,14 @@ class Cifar10:
     classes : tuple of str
     source : str
         Where the files came from.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from walkconv.datasets import Cifar10
+    >>> X, y = np.zeros((2, 3072), dtype=np.uint8), np.array([0, 0])
+    >>> Cifar10(X, y, X, y, classes=("night",), source="two black pictures")
+    Cifar10(X_train=(2, 3072), X_test=(2, 3072), 'two black pictures')
     """
 
     X_train: np.ndarray

@@ -37,6 +37,15 @@ class Merck:
         Training molecules in which a descriptor must be non-zero to be kept.
     n_training_only, n_test_only, n_rare : int
         Descriptors dropped: in only one of the files, or in both but too rare.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from walkconv.datasets import Merck
+    >>> X, y, molecules = np.ones((1, 2), dtype=np.float32), np.zeros(1), ("M_1",)
+    >>> counts = {"min_active": 20, "n_training_only": 0, "n_test_only": 0, "n_rare": 0}
+    >>> Merck(X, y, X, y, molecules, molecules, ("D_1", "D_2"), "TINY", "made here", **counts)
+    Merck(X_train=(1, 2), X_test=(1, 2), 'TINY')
     """
 
     X_train: np.ndarray

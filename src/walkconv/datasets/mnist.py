@@ -35,6 +35,14 @@ class Mnist:
         The digits.
     source : str
         Where the files came from.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from walkconv.datasets import Mnist
+    >>> X, y = np.zeros((2, 784), dtype=np.uint8), np.array([5, 0])
+    >>> Mnist(X, y, X, y, source="two empty pictures")
+    Mnist(X_train=(2, 784), X_test=(2, 784), 'two empty pictures')
     """
 
     X_train: np.ndarray

@@ -24,6 +24,15 @@ class GraphCollection:
         The classes.
     name, source : str
         Which collection, and the file it came from.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from walkconv import GraphSample, grid_graph
+    >>> from walkconv.datasets import GraphCollection
+    >>> paths = tuple(GraphSample(grid_graph((n,))) for n in (2, 4))
+    >>> GraphCollection(paths, y=np.array([0, 1]), name="paths", source="made here")
+    GraphCollection('paths', 2 graphs, 3.0 nodes each, 2 classes)
     """
 
     graphs: tuple[GraphSample, ...]

@@ -21,7 +21,14 @@ ReadoutKind = Literal["sum", "log_sum", "mean", "max"]
 
 @dataclass(frozen=True)
 class Convolution:
-    """A graph convolution with `n_filters` filters."""
+    """A graph convolution with `n_filters` filters.
+
+    Examples
+    --------
+    >>> from walkconv.networks import Convolution
+    >>> str(Convolution(20))
+    'C20'
+    """
 
     n_filters: int
 
@@ -31,7 +38,14 @@ class Convolution:
 
 @dataclass(frozen=True)
 class Pooling:
-    """Pooling over groups of nodes: ``(4,)`` is any 4 nodes, ``(2, 2)`` the cells of a grid."""
+    """Pooling over groups of nodes: ``(4,)`` is any 4 nodes, ``(2, 2)`` the cells of a grid.
+
+    Examples
+    --------
+    >>> from walkconv.networks import Pooling
+    >>> str(Pooling((2, 2), "mean"))
+    'P2x2mean'
+    """
 
     sides: tuple[int, ...]
     reduce: PoolingKind = "max"
@@ -43,7 +57,14 @@ class Pooling:
 
 @dataclass(frozen=True)
 class FullyConnected:
-    """A fully connected layer of `n_units` units."""
+    """A fully connected layer of `n_units` units.
+
+    Examples
+    --------
+    >>> from walkconv.networks import FullyConnected
+    >>> str(FullyConnected(300))
+    'FC300'
+    """
 
     n_units: int
 
@@ -53,7 +74,14 @@ class FullyConnected:
 
 @dataclass(frozen=True)
 class Readout:
-    """One value of each channel for the whole graph, for any number of nodes."""
+    """One value of each channel for the whole graph, for any number of nodes.
+
+    Examples
+    --------
+    >>> from walkconv.networks import Readout
+    >>> str(Readout("sum"))
+    'Gsum'
+    """
 
     reduce: ReadoutKind = "mean"
 
@@ -63,7 +91,14 @@ class Readout:
 
 @dataclass(frozen=True)
 class NodeOutput:
-    """The last layer of a network with `n_values` outputs at every node."""
+    """The last layer of a network with `n_values` outputs at every node.
+
+    Examples
+    --------
+    >>> from walkconv.networks import NodeOutput
+    >>> str(NodeOutput(1))
+    'N1'
+    """
 
     n_values: int
 

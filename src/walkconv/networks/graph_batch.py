@@ -42,6 +42,13 @@ class GraphBatch:
     levels : list of BatchLevel
     sizes : Tensor of shape (n_graphs,), int64
         Number of nodes of each graph on the last level.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from walkconv.networks import GraphBatch
+    >>> GraphBatch(x=torch.zeros(5, 1), levels=[], sizes=torch.tensor([2, 3])).sizes.sum()
+    tensor(5)
     """
 
     x: Tensor

@@ -37,6 +37,14 @@ class Level:
         The groups that the next pooling merges; None on the last level.
     positions : ndarray of shape (n_nodes, n_axes), float64, or None
         Positions of the nodes, if known: on a coarse level the mean of each group.
+
+    Examples
+    --------
+    >>> from walkconv import grid_graph
+    >>> from walkconv.networks import build_levels, parse_architecture
+    >>> fine, coarse = build_levels(grid_graph((4, 4)), parse_architecture("C8-P4"), n_neighbors=5)
+    >>> fine.n_nodes, fine.neighbors.index.shape, coarse.n_nodes, coarse.neighbors
+    (16, (16, 5), 4, None)
     """
 
     n_nodes: int

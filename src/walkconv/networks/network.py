@@ -55,6 +55,13 @@ class NetworkPlan:
         that groups are dropped instead of nodes.
     conv_dropped : "nodes" or "values", default "nodes"
         What is dropped there: a node with all its channels, or single values.
+
+    Examples
+    --------
+    >>> from walkconv.networks import NetworkPlan, parse_architecture
+    >>> plan = NetworkPlan(layers=parse_architecture("FC8"), n_nodes=5, n_outputs=2, dropout=0.5)
+    >>> plan.n_channels, plan.normalization
+    (1, 'batch')
     """
 
     layers: Sequence[Layer]
@@ -275,7 +282,15 @@ def _kept(shape: torch.Size, n_rows: int, dropout: float, device: torch.device) 
 
 
 def count_parameters(network: nn.Module) -> int:
-    """Return the number of parameters, frozen ones included."""
+    """Return the number of parameters, frozen ones included.
+
+    Examples
+    --------
+    >>> from torch import nn
+    >>> from walkconv.networks import count_parameters
+    >>> count_parameters(nn.Linear(4, 2))
+    10
+    """
     return sum(parameter.numel() for parameter in network.parameters())
 
 
