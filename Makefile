@@ -125,7 +125,7 @@ bench-layouts: install ## time layouts and oriented slots as the graph grows
 bench-pooling: install ## time coarsening and the pooled step on 100,000 columns
 	$(BIN)/python benchmarks/bench_pooling.py
 
-.PHONY: bench-latency bench-out-of-core
+.PHONY: bench-latency bench-out-of-core bench-verdicts
 bench-latency: install ## time predictions for one row and for many, beside onnxruntime and LightGBM
 	$(BIN)/python benchmarks/bench_latency.py
 
@@ -140,6 +140,9 @@ bench-structure: install ## lay out shuffled tables of known structure, beside o
 
 bench-compare: install ## how often `compare` says that a planted, random or useless graph helps
 	$(BIN)/python benchmarks/bench_compare.py
+
+bench-verdicts: install ## what `compare` says of the graph on MNIST and METAB
+	$(BIN)/python benchmarks/bench_verdicts.py
 
 bench-importance: install ## how well rankings of columns find those that matter
 	$(BIN)/python benchmarks/bench_importance.py
