@@ -7,6 +7,7 @@ from sklearn.metrics import log_loss
 import walkconv
 from walkconv import GraphCNNClassifier, GraphCNNRegressor, GraphSample, ModelFileError
 from walkconv.estimators.classifier import Classes
+from walkconv.estimators.fitting import train
 from walkconv.estimators.regressor import Values
 from walkconv.persistence import read_file, write_file
 from walkconv.tables.scaling import Scaling
@@ -72,6 +73,21 @@ def test_calibration_does_not_change_the_weights(calibrated, table, values):
     np.testing.assert_array_equal(plain.predict(table), calibrated.predict(table))
     assert plain.residuals_ is None
     assert plain.history_[0]["loss"] == calibrated.history_[0]["loss"]
+
+
+@pytest.mark.parametrize(("how", "settings"), [(True, {"architecture": "FC4"}), ("auto", {})])
+def test_errors_are_those_of_all_members_unless_the_fit_calibrates_by_itself(
+    table, values, monkeypatch, how, settings
+):
+    fitted = []
+
+    def noted(*args):
+        fitted.append(train(*args))
+        return fitted[-1]
+
+    monkeypatch.setattr("walkconv.estimators.calibrating.train", noted)
+    GraphCNNRegressor(**settings, n_members=3, max_iter=2).fit(table, values, calibrate=how)
+    assert [len(each.modules) for each in fitted] == [3 if how is True else 1] * 5
 
 
 def test_a_plain_fit_of_values_knows_its_intervals(table, values):
