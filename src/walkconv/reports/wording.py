@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 
 MINUS = "\N{MINUS SIGN}"  # as wide as a plus; a hyphen is not
+NO_BREAK = "\N{NO-BREAK SPACE}"
 DIGITS = 4
 LARGE, SMALL = 1e6, 1e-4
 
@@ -48,15 +49,15 @@ def _digits(value: float) -> str:
 
 
 def percent(share: float) -> str:
-    """Return a share as a percentage with a sensible number of decimals.
+    """Return a share as a percentage with one decimal; no line breaks before its sign.
 
     Examples
     --------
-    >>> from walkconv.reports.wording import percent
-    >>> percent(0.98765), percent(0.5), percent(1)
-    ('98.8 %', '50.0 %', '100 %')
+    >>> from walkconv.reports.wording import NO_BREAK, percent
+    >>> [percent(share).replace(NO_BREAK, " ") for share in (0.98765, 0.5, 1)]
+    ['98.8 %', '50.0 %', '100 %']
     """
-    return "100 %" if share == 1 else f"{100 * share:.1f} %"
+    return f"{'100' if share == 1 else f'{100 * share:.1f}'}{NO_BREAK}%"
 
 
 def probability(value: float) -> str:

@@ -67,7 +67,7 @@ def find_places(model: FittedModel) -> tuple[np.ndarray, str]:
         return _lone_aside(places, neighbors), origin
     if neighbors not in _PLACED:
         _PLACED[neighbors] = place_for_the_eye(graph_of_neighbors(neighbors))
-    origin = "computed from the neighbours for this picture; the model does not use it"
+    origin = "computed from the neighbours for this picture; the model does not use them"
     return _PLACED[neighbors], origin
 
 
