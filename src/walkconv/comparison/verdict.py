@@ -124,10 +124,15 @@ class Comparison:
 
     def __str__(self) -> str:
         width = max(len(name) for name in self.table["contestant"])
+        shown = {
+            name: (_signed(found), _shown(found.half_width))
+            for name, found in self.differences.items()
+        }
+        widths = [max(map(len, part)) for part in zip(*shown.values(), strict=True)]
         lines = [f"{'':{width}}  error in %  compared with the model"]
         for name, error in self.table.select("contestant", "error").iter_rows():
-            found = self.differences.get(name)
-            beside = "" if found is None else f"{_signed(found)} +- {_shown(found.half_width)}"
+            parts = zip(shown.get(name, ()), widths, strict=False)
+            beside = " +- ".join(text.rjust(size) for text, size in parts)
             lines.append(f"{name:{width}}  {error:10.2f}  {beside}".rstrip())
         return "\n".join([*lines, "", self.verdict])
 
