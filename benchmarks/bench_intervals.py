@@ -1,17 +1,21 @@
 """How many test rows lie in their prediction intervals: `make bench-intervals`.
 
-Each table is divided into training and test rows several times, at random or by drawing new rows;
-the record holds the mean over the divisions and its standard error. Every division goes through all
-tables. Writes `results/intervals.json` after every table.
+Each table is divided into training and test rows several times, at random or by drawing new rows.
+Every fit is a line of `results/intervals.jsonl` as soon as it is done, and is not repeated. The page
+`results/intervals.md` has the means over the divisions and their standard errors. Arguments are the
+numbers of the divisions (0 to 9 by default).
 """
 
 import json
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 from machine import provenance
+from page import origin
+from page import table as as_table
 from sklearn.datasets import (
     load_diabetes,
     make_friedman1,
@@ -24,7 +28,8 @@ from sklearn.model_selection import train_test_split
 
 import walkconv as wc
 
-RESULTS = Path(__file__).parent / "results" / "intervals.json"
+RESULTS = Path(__file__).parent / "results" / "intervals.jsonl"
+PAGE = RESULTS.with_suffix(".md")
 ASKED = (0.8, 0.9, 0.95)
 N_DIVISIONS, N_TRAIN, N_ROWS = 10, 330, 2330
 NETWORK = {"architecture": "C8-FC32", "batch_size": 32, "learning_rate": 3e-3}
@@ -98,39 +103,60 @@ def measure(name: str, division: int) -> dict:
         low, high = model.predict_interval(X_test, coverage=asked).T
         held[str(asked)] = float(((low <= y_test) & (y_test <= high)).mean())
     return {
+        "table": name,
+        "division": division,
         "n_test": len(y_test),
         "coverage": held,
         "width_95_in_deviations": float((high - low).mean() / y.std()),
         "r2": model.score(X_test, y_test),
         "cpu_seconds": seconds,
+        "made_with": provenance("scikit-learn"),
     }
 
 
-def summarize(name: str, found: list[dict]) -> dict:
-    """Return the means of what the divisions gave, and the standard errors of the coverages."""
-    held = {str(a): np.array([each["coverage"][str(a)] for each in found]) for a in ASKED}
-    record: dict = {"table": name, "divisions": len(found), "n_test": found[0]["n_test"]}
-    record["coverage"] = {asked: float(each.mean()) for asked, each in held.items()}
-    if len(found) > 1:
-        error = {asked: float(each.std(ddof=1)) for asked, each in held.items()}
-        record["standard_error"] = {k: v / len(found) ** 0.5 for k, v in error.items()}
-    means = ("width_95_in_deviations", "r2", "cpu_seconds")
-    return record | {key: float(np.mean([each[key] for each in found])) for key in means}
+def records() -> list[dict]:
+    """Return what was measured so far."""
+    lines = RESULTS.read_text().splitlines() if RESULTS.exists() else []
+    return [json.loads(line) for line in lines]
+
+
+def page(found: list[dict]) -> str:
+    """Return the means over the divisions as Markdown."""
+    lines = []
+    for name in TABLES:
+        same = [each for each in found if each["table"] == name]
+        if len(same) < 2:
+            continue
+        held = np.array([[100 * each["coverage"][str(a)] for a in ASKED] for each in same])
+        errors = held.std(axis=0, ddof=1) / len(same) ** 0.5
+        cells = [f"{m:.1f} ± {e:.1f}" for m, e in zip(held.mean(axis=0), errors, strict=True)]
+        r2 = np.mean([each["r2"] for each in same])
+        lines.append([name, str(len(same)), *cells, f"{r2:.2f}"])
+    header = ["", "divisions", *(f"{100 * asked:.0f} %" for asked in ASKED), "R2"]
+    text = ", ".join(f"{name}={value!r}" for name, value in NETWORK.items())
+    parts = [
+        "# Intervals: how many test rows they hold",
+        "Written by `make bench-intervals` from `intervals.jsonl`. "
+        f"`GraphCNNRegressor({text})` with `calibrate=True` on {N_TRAIN} training rows: the share "
+        "of the test rows inside their intervals, in per cent, by the coverage that was asked; "
+        "means over divisions into training and test rows, with their standard errors.",
+        as_table(header, lines),
+        origin(found[-1]["made_with"]),
+    ]
+    return "\n\n".join(parts) + "\n"
 
 
 def main() -> None:
-    """Measure all tables."""
-    found: dict[str, list[dict]] = {name: [] for name in TABLES}
-    made_with = provenance("scikit-learn")
-    for division in range(N_DIVISIONS):
+    """Measure what is missing and write the page."""
+    for division in map(int, sys.argv[1:] or range(N_DIVISIONS)):
         for name in TABLES:
-            found[name].append(measure(name, division))
-            record = summarize(name, found[name])
-            each = "  ".join(f"{k}: {100 * v:.1f}" for k, v in record["coverage"].items())
-            print(f"{division} {name:30} {each}  R2 {record['r2']:.2f}", flush=True)
-            tables = [summarize(name, each) for name, each in found.items() if each]
-            content = made_with | {"network": NETWORK, "training_rows": N_TRAIN, "tables": tables}
-            RESULTS.write_text(json.dumps(content, indent=1) + "\n")
+            if any((each["table"], each["division"]) == (name, division) for each in records()):
+                continue
+            line = json.dumps(measure(name, division))
+            with RESULTS.open("a") as file:
+                file.write(line + "\n")
+            print(line, flush=True)
+            PAGE.write_text(page(records()))
 
 
 if __name__ == "__main__":
