@@ -296,6 +296,12 @@ class Terminal(io.StringIO):
         return True
 
 
+class NotebookStream(io.StringIO):
+    """Standard error as a notebook has it: no terminal, but it redraws lines."""
+
+    __module__ = "ipykernel.iostream"
+
+
 @pytest.fixture
 def quiet_logger():
     """Return the logger "walkconv" as it is where nobody has set it up."""
@@ -320,8 +326,9 @@ def bars(monkeypatch):
 
 
 @pytest.mark.usefixtures("quiet_logger")
-def test_a_terminal_shows_a_bar(rng, monkeypatch, bars):
-    monkeypatch.setattr("sys.stderr", Terminal())
+@pytest.mark.parametrize("stream", [Terminal, NotebookStream])
+def test_a_terminal_and_a_notebook_show_a_bar(rng, monkeypatch, bars, stream):
+    monkeypatch.setattr("sys.stderr", stream())
     train_members([a_training(rng, max_iter=2)], verbose=1)
     assert "epoch 2/2, loss" in sys.stderr.getvalue()
     assert "8/8" in sys.stderr.getvalue()

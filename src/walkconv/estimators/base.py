@@ -130,9 +130,9 @@ SETTINGS = """
     random_state : int, RandomState or None, default None
         Seed of the first weights, the order of the rows and dropout.
     verbose : int, default 0
-        1 says in one line what the search chose, and shows progress: a bar on a terminal, elsewhere
-        a line for every epoch (to the logger "walkconv" if it is set up for INFO, otherwise to the
-        standard error)."""
+        1 says in one line what the search chose, and shows progress: a bar on a terminal and in a
+        notebook, elsewhere a line for every epoch (to the logger "walkconv" if it is set up for
+        INFO, otherwise to the standard error)."""
 """The parameters that both estimators share, for their docstrings."""
 
 ATTRIBUTES = """

@@ -23,6 +23,7 @@ from torch.nn import Parameter
 from torch.optim import Optimizer
 from tqdm import tqdm
 
+from walkconv._progress import has_bar
 from walkconv._warnings import warn_user
 from walkconv.training.batches import Batches
 from walkconv.training.countdown import Countdown
@@ -375,8 +376,9 @@ def train_members(
     trainings : list of Training
         Some may be further than others.
     verbose : int, default 0
-        Whether to show progress: a bar on a terminal, elsewhere a line for every epoch. The lines
-        go to the logger "walkconv" if it is set up for INFO, otherwise to the standard error.
+        Whether to show progress: a bar on a terminal and in a notebook, elsewhere a line for every
+        epoch. The lines go to the logger "walkconv" if it is set up for INFO, otherwise to the
+        standard error.
     after_epoch : callable, optional
         Called with the training that has just finished an epoch.
     time_left : Countdown, optional
@@ -384,7 +386,7 @@ def train_members(
     """
     first = trainings[0]
     # No bar object without a bar: tqdm shares a lock with forked processes even where it is silent.
-    bar = _bar(trainings) if verbose and sys.stderr.isatty() else None
+    bar = _bar(trainings) if verbose and has_bar() else None
     try:
         for number, training in enumerate(trainings):
             if time_left is not None:

@@ -1,7 +1,6 @@
 """Checks on input, the choice of the engine, and the neighbours that it returns."""
 
 import os
-import sys
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any, Literal
@@ -13,6 +12,7 @@ from sklearn.utils import check_random_state
 from walkconv._adapters import as_graph
 from walkconv._checks import check_integer, check_option, check_positions, check_steps, describe
 from walkconv._cluster import check_client
+from walkconv._progress import has_bar
 from walkconv._threads import available_threads
 from walkconv.walks import blocked, dense, sparse
 from walkconv.walks.block_file import BlockFile, identify_selection
@@ -222,7 +222,7 @@ def select_checked(
         tie_rule=rule,
         block_size=block_size,
         n_threads=n_threads,
-        is_silent=not verbose or not sys.stderr.isatty(),
+        is_silent=not (verbose and has_bar()),
         client=client,
     )
     engine = ENGINES[_fastest(graph, plan.n_steps) if method == "auto" else method]
