@@ -1,9 +1,9 @@
 """How many test rows lie in their prediction intervals: `make bench-intervals`.
 
 Each table is divided into training and test rows several times, at random or by drawing new rows.
-Every fit is a line of `results/intervals.jsonl` as soon as it is done, and is not repeated. The page
-`results/intervals.md` has the means over the divisions and their standard errors. Arguments are the
-numbers of the divisions (0 to 9 by default).
+Every fit is a line of `results/intervals.jsonl` as soon as it is done, and is not repeated. The
+page `results/intervals.md` has the means over the divisions and their standard errors. Arguments
+are the numbers of the divisions (0 to 9 by default).
 """
 
 import json
@@ -32,7 +32,7 @@ RESULTS = Path(__file__).parent / "results" / "intervals.jsonl"
 PAGE = RESULTS.with_suffix(".md")
 ASKED = (0.8, 0.9, 0.95)
 N_DIVISIONS, N_TRAIN, N_ROWS = 10, 330, 2330
-NETWORK = {"architecture": "C8-FC32", "batch_size": 32, "learning_rate": 3e-3}
+NETWORK = {"architecture": "C8-FC32", "batch_size": 110, "learning_rate": 1e-2}
 Table = tuple[np.ndarray, np.ndarray]
 
 
