@@ -168,3 +168,11 @@ def test_a_line_that_fits_as_well_as_a_ring_is_the_ring_cut_open(plane):
 def test_a_table_without_columns_that_vary_is_refused():
     with pytest.raises(ValueError, match="at least 2 columns that vary; got 1"):
         layout_columns(np.array([[1.0, 2.0], [1.0, 3.0]]))
+
+
+@pytest.mark.parametrize("unit", [2.0**-900, 2.0**900])
+def test_the_layout_does_not_depend_on_the_unit(rng, unit):
+    X = rng.normal(size=(200, 24)).cumsum(axis=1)
+    X = np.c_[X, rng.normal(size=(200, 2))]  # two that hang together with nothing
+    X[3, 5] = np.nan
+    np.testing.assert_array_equal(layout_columns(X * unit).positions, layout_columns(X).positions)

@@ -55,7 +55,14 @@ class Values:
         n_outputs = self.n_outputs
         if y.shape[1:] != ((n_outputs,) if self.is_multi_output else ()):
             raise ValueError(f"y must have {n_outputs} output(s), as in fit; got shape {y.shape}.")
-        return self.scaling.scale(y.reshape(len(y), n_outputs, 1))[:, :, 0]
+        with np.errstate(over="ignore"):
+            scaled = self.scaling.scale(y.reshape(len(y), n_outputs, 1))[:, :, 0]
+        if not np.isfinite(scaled).all():
+            raise ValueError(
+                f"y must have values like those of the first fit or part; it goes from {y.min():g} "
+                f"to {y.max():g}, beyond what float32 can hold when scaled. Correct it."
+            )
+        return scaled
 
     def decode(self, outputs: np.ndarray) -> np.ndarray:
         """Return outputs (n_members, n_samples, n_outputs), averaged, in the units of y."""
@@ -312,7 +319,7 @@ class GraphCNNRegressor(RegressorMixin, GraphCNN):  # noqa: D101 (the docstring 
 
 def _scaling_for(y: np.ndarray, loss: Loss) -> Scaling:
     """Return the scaling of y (n_samples, n_outputs) that goes with a loss."""
-    scaling = learn_scaling(y)
+    scaling = learn_scaling(y, "y")
     if loss.predicts_logarithms:
         mean = y.mean(axis=0, keepdims=True).T
         if y.min() < 0 or mean.min() <= 0:

@@ -19,6 +19,7 @@ from walkconv.layouts.partial import (
     column_moments,
     column_relations,
     correlation_matrix,
+    exact_factor,
     nearby_partial_correlations,
     strongest_relations,
 )
@@ -147,6 +148,7 @@ def _placed(positions: np.ndarray, main: np.ndarray, node: np.ndarray, table: An
     if len(left):
         first = np.unique(node, return_index=True)[1]
         columns = (table.toarray() if sp.issparse(table) else np.asarray(table))[:, first]
+        columns = columns * exact_factor(columns)
         columns = np.nan_to_num(
             (columns - np.nanmean(columns, axis=0)) / np.nanstd(columns, axis=0)
         )

@@ -46,18 +46,28 @@ def column_moments(X: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     rows for a normal column, and near the number of ones for a rare binary column.
     """
     n_rows, n_columns = X.shape
+    factor = exact_factor(X)
     total, present = np.zeros(n_columns), np.zeros(n_columns)
     for rows in _blocks(X):
         present += (~np.isnan(rows)).sum(axis=0)
-        total += np.nansum(rows, axis=0)
+        total += np.nansum(rows * factor, axis=0)
     mean = total / np.maximum(present, 1)
     squares, fourths = np.zeros(n_columns), np.zeros(n_columns)
     for rows in _blocks(X):
-        square = np.nan_to_num(rows - mean) ** 2
+        square = np.nan_to_num(rows * factor - mean) ** 2
         squares += square.sum(axis=0)
         fourths += (square**2).sum(axis=0)
     effective = np.divide(squares**2, fourths, out=np.zeros(n_columns), where=fourths > 0)
-    return mean, np.sqrt(squares / n_rows), effective
+    return mean / factor, np.sqrt(squares / n_rows) / factor, effective
+
+
+def exact_factor(X: Any) -> np.ndarray:
+    """Return a power of two for each column: it rounds nothing, and no fourth power overflows."""
+    largest = np.zeros(X.shape[1])
+    for rows in _blocks(X):
+        largest = np.fmax(largest, np.fmax.reduce(np.abs(rows), axis=0, initial=0.0))
+    exponent = np.frexp(largest)[1]
+    return np.ldexp(1.0, -np.clip(exponent, -1000, 1000))
 
 
 def correlation_matrix(X: Any, mean: np.ndarray, deviation: np.ndarray) -> np.ndarray:

@@ -6,7 +6,6 @@ from math import prod
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils.sparsefuncs import min_max_axis
 
 from walkconv.tables.lazy_rows import LazyRows
@@ -51,10 +50,10 @@ class Scaling:
         return cls(mean, deviation)
 
 
-def learn_scaling(X: np.ndarray | sp.csr_array | LazyRows) -> Scaling:
+def learn_scaling(X: np.ndarray | sp.csr_array | LazyRows, name: str = "X") -> Scaling:
     """Return the scaling of a table (n_samples, n_nodes[, n_channels]) that may hold NaN."""
     shape = (*X.shape[1:], 1)[:2]
-    mean, deviation = _sparse_moments(X) if sp.issparse(X) else _moments(X)
+    mean, deviation = _sparse_moments(X, name) if sp.issparse(X) else _moments(X, name)
     deviation = np.where(deviation == 0, 1.0, deviation)
     return Scaling(mean.reshape(shape), deviation.reshape(shape))
 
@@ -65,7 +64,7 @@ def no_scaling(X: np.ndarray | sp.csr_array | LazyRows) -> Scaling:
     return Scaling(np.zeros(shape), np.ones(shape))
 
 
-def _moments(X: np.ndarray | LazyRows) -> tuple[np.ndarray, np.ndarray]:
+def _moments(X: np.ndarray | LazyRows, name: str) -> tuple[np.ndarray, np.ndarray]:
     """Return the mean and the deviation of every column, 0 where it is constant.
 
     Of where the values lie between the lowest and the highest: nothing cancels however far from
@@ -77,7 +76,7 @@ def _moments(X: np.ndarray | LazyRows) -> tuple[np.ndarray, np.ndarray]:
     ]
     lowest, highest, present = zip(*bounds, strict=True)
     lowest, highest, n_present = np.fmin.reduce(lowest), np.fmax.reduce(highest), sum(present)
-    span = highest - lowest
+    span = _span(lowest, highest, name)
     unit = np.where(span == 0, 1.0, span)
     mean = sum(np.nansum((block - lowest) / unit, axis=0) for block in row_blocks(X)) / n_present
     squares = sum(
@@ -86,12 +85,40 @@ def _moments(X: np.ndarray | LazyRows) -> tuple[np.ndarray, np.ndarray]:
     return lowest + span * mean, span * np.sqrt(squares / n_present)
 
 
-def _sparse_moments(X: sp.csr_array) -> tuple[np.ndarray, np.ndarray]:
-    scaler = StandardScaler(with_mean=False).fit(X)  # it learns the means all the same
+def _sparse_moments(X: sp.csr_array, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return what `_moments` does of a sparse table, in which most entries are zeros."""
+    n_rows, n_columns = X.shape
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+
+    def of_columns(values: np.ndarray) -> np.ndarray:
+        return np.bincount(X.indices, values, minlength=n_columns)
+
     lowest, highest = min_max_axis(X, axis=0, ignore_nan=True)
-    is_constant = lowest == highest
-    mean = np.where(is_constant, lowest, scaler.mean_)
-    return mean, np.where(is_constant, 0.0, np.sqrt(scaler.var_))
+    span = _span(lowest, highest, name)
+    unit = np.where(span == 0, 1.0, span)
+    is_known = ~np.isnan(X.data)
+    n_zeros = n_rows - of_columns(np.ones(X.nnz))  # those that are not stored
+    n_present = n_zeros + of_columns(is_known)
+    stored, zero = (X.data - lowest[X.indices]) / unit[X.indices], -lowest / unit
+    mean = (of_columns(np.where(is_known, stored, 0)) + n_zeros * zero) / n_present
+    squares = np.where(is_known, (stored - mean[X.indices]) ** 2, 0)
+    variance = (of_columns(squares) + n_zeros * (zero - mean) ** 2) / n_present
+    return lowest + span * mean, span * np.sqrt(variance)
+
+
+def _span(lowest: np.ndarray, highest: np.ndarray, name: str) -> np.ndarray:
+    """Return how far apart the values of each column are; refuse what a float cannot hold."""
+    with np.errstate(over="ignore"):
+        span = highest - lowest
+    if np.isinf(span).any():
+        first = np.isinf(span).ravel().argmax()
+        raise ValueError(
+            f"{name} must have a spread that a float can hold; it goes from "
+            f"{lowest.ravel()[first]:g} to {highest.ravel()[first]:g}. Divide it by a constant."
+        )
+    return span
 
 
 def row_blocks(X: np.ndarray | sp.csr_array | LazyRows) -> Iterator[np.ndarray]:
