@@ -117,6 +117,14 @@ def refuse_odd_table(X: Any) -> None:
     columns = getattr(X, "columns", None)
     if columns is None:
         return
+    if not len(columns):
+        raise ValueError("X must have at least one column; it has none.")
+    odd = [name for name in columns if isinstance(name, str) and not is_utf8(name)]
+    if odd:
+        raise ValueError(
+            f"Column names must be text that UTF-8 can hold; got {odd[0]!r}. Rename the column, or "
+            "read the file again with its encoding."
+        )
     counts = Counter(columns)
     repeated = [name for name, count in counts.items() if count > 1]
     if repeated:
@@ -272,6 +280,13 @@ def is_missing(value: Any) -> bool:
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(value, float | np.floating) and bool(value != value)
+
+
+def is_utf8(value: Any) -> bool:
+    """Say whether an object is text that UTF-8 can hold, as nearly all text is."""
+    if not isinstance(value, str):
+        return False
+    return value.isascii() or not any("\ud800" <= character <= "\udfff" for character in value)
 
 
 def closest(name: Any, known: Iterable[Any]) -> str:

@@ -366,3 +366,79 @@ def test_labels_that_cannot_be_sorted_are_refused(classifier, table):
     y = np.array(["a", 1, 2.5] * 20, dtype=object)
     with pytest.raises(TypeError, match=r"labels of one type.*; got 'float', 'int', 'str'\. Conv"):
         classifier.fit(table, y)
+
+
+@pytest.mark.parametrize("unit", [1e-300, 1e-200, 1.0, 1e200, 1e300])
+def test_a_sparse_table_is_scaled_as_a_dense_one_in_any_unit(classifier, sparse_table, unit):
+    classifier.set_params(max_iter=1)
+    X, y = sparse_table * unit, sparse_table[:, 0] > 0
+    X[3, 2] = np.nan
+    dense = clone(classifier).fit(X, y).predict_proba(X)
+    parts = sp.csr_array(X)
+    doubled = sp.csr_array(
+        (np.repeat(parts.data / 2, 2), np.repeat(parts.indices, 2), 2 * parts.indptr), X.shape
+    )
+    for form in (parts, doubled):
+        found = clone(classifier).fit(form, y).predict_proba(X)
+        np.testing.assert_allclose(found, dense, atol=1e-6)
+
+
+def test_columns_whose_spread_overflows_are_refused(regressor, table, values):
+    X = np.full_like(table, -1e308)
+    X[3] = 1e308
+    for form in (X, sp.csr_array(X)):
+        with pytest.raises(ValueError, match=r"X must have a spread .* from -1e\+308 to 1e\+308"):
+            regressor.fit(form, values)
+
+
+def test_columns_of_objects_are_numbers_with_missing_values(regressor, table, values):
+    frame = pd.DataFrame(table, columns=NAMES)
+    known = frame.astype({"a": float})
+    known.loc[::2, "a"] = np.nan
+    objects = known.astype({"a": object})
+    objects.loc[::2, "a"] = pd.NA
+    expected = clone(regressor).fit(known, values).predict(known)
+    np.testing.assert_array_equal(regressor.fit(objects, values).predict(objects), expected)
+    assert np.isfinite(regressor.predict(frame.assign(a=pd.NA))).all()
+    with pytest.raises(ValueError, match="X contains infinity or a value too large"):
+        regressor.fit(frame.assign(a=[10**400] * 60), values)
+
+
+ODD_TABLES = {
+    "a path": ("rows.csv", TypeError, r"the path of a Parquet file .*; got 'rows\.csv'\. Read"),
+    "columns": ({"a": [1.0, 2.0]}, TypeError, r"X must be a table; got a dict\. Make one of it"),
+    "records": (np.zeros(60, "f8,f8"), TypeError, "X must be a table; got a structured array"),
+    "no columns": (pd.DataFrame(index=range(60)), ValueError, "at least one column; it has none"),
+    "a name": (pd.DataFrame({"\udcff": [1.0] * 60}), ValueError, r"text that UTF-8 .* '\\udcff'"),
+}
+
+
+@pytest.mark.parametrize("odd", ODD_TABLES)
+def test_what_is_no_table_is_refused(regressor, values, odd):
+    X, error, message = ODD_TABLES[odd]
+    with pytest.raises(error, match=message):
+        regressor.fit(X, values)
+
+
+def test_odd_weights_are_refused(classifier, regressor, table, classes, values):
+    with pytest.raises(TypeError, match=r"sample_weight must hold real numbers; got .* <U8"):
+        regressor.fit(table, values, "balanced")
+    with pytest.raises(ValueError, match=r"a sum that a float can hold; the largest is 1e\+308"):
+        regressor.fit(table, values, np.full(60, 1e308))
+    classifier.set_params(class_weight={"high": 1e308, "low": 1e308})
+    with pytest.raises(ValueError, match=r"Divide sample_weight or class_weight by a constant"):
+        classifier.fit(table, classes)
+
+
+def test_odd_targets_are_refused(classifier, regressor, table, classes):
+    with pytest.raises(TypeError, match="y must hold real numbers; got an array of object"):
+        regressor.fit(table, np.array([10**400] * 60, dtype=object))
+    with pytest.raises(TypeError, match=r"y must hold labels of one type.*; got 'int'"):
+        classifier.fit(table, np.array([0, 1] * 30, dtype=object))
+    with pytest.raises(ValueError, match=r"y must hold text that UTF-8 can hold; got '\\udcff'"):
+        classifier.fit(table, np.where(classes == "high", "\udcff", "low"))
+
+
+def test_absurd_numbers_of_members_are_refused(regressor, table, values):
+    with pytest.raises(ValueError, match="n_members must be at most 1000; got 1000000000"):
+        regressor.set_params(n_members=10**9).fit(table, values)

@@ -108,3 +108,17 @@ def test_a_part_that_cannot_be_is_refused_and_changes_nothing(stream):
     np.testing.assert_array_equal(model.predict_proba(X), expected)
     with pytest.raises(ValueError, match="class_weight='balanced' needs all rows at once"):
         model.set_params(class_weight="balanced").partial_fit(X[:100], labels[:100])
+
+
+@pytest.mark.parametrize("classes", ["ab", [None, 1], [0, 1, np.nan], [[0, 1]]])
+def test_classes_must_be_a_list_without_missing_ones(stream, classes):
+    X, _, y = stream
+    with pytest.raises(ValueError, match="classes must list the classes, none of them missing"):
+        GraphCNNClassifier(**SETTINGS).partial_fit(X[:50], y[:50], classes=classes)
+
+
+def test_a_part_far_from_the_first_is_refused(stream):
+    X, y, _ = stream
+    model = GraphCNNRegressor(**SETTINGS).partial_fit(X[:50], y[:50])
+    with pytest.raises(ValueError, match=r"y must have values like those of the first .*e\+300"):
+        model.partial_fit(X[:50], y[:50] * 1e300)

@@ -297,3 +297,25 @@ def test_plain_numbers_need_no_encoding():
     assert columns_to_encode(numbers) == []
     assert columns_to_encode(numbers.assign(d=pd.Series([1, None], dtype=object))) == []
     assert columns_to_encode(pl.DataFrame({"a": [1, 2], "b": [None, True], "c": [None] * 2})) == []
+
+
+def test_a_column_of_moments_that_are_all_missing_is_a_missing_number():
+    for table in (
+        pd.DataFrame({"x": pd.to_datetime([None] * 3), "other": ["p", "q", "q"]}),
+        pl.DataFrame({"x": pl.Series([None] * 3, dtype=pl.Datetime), "other": ["p", "q", "q"]}),
+    ):
+        assert np.isnan(learn_table_encoding(table).apply(table)[:, 0]).all()
+
+
+def test_numbers_too_large_for_a_float_are_infinite_or_text():
+    table = pd.DataFrame({"x": [10**400, -(10**400), None], "y": [10**400, "a", "a"]})
+    found = learn_table_encoding(table).apply(table)
+    np.testing.assert_array_equal(found[:, 0], [np.inf, -np.inf, nan])
+    np.testing.assert_array_equal(found[:, 1:], [[1, 0], [0, 1], [0, 1]])
+
+
+def test_text_that_utf8_cannot_hold_is_a_category():
+    table = pd.DataFrame({"x": ["\udcff", "b", "b"]})
+    encoding = learn_table_encoding(table)
+    assert encoding.node_names.tolist() == ["x=\\udcff", "x=b"]
+    np.testing.assert_array_equal(encoding.apply(table), [[1, 0], [0, 1], [0, 1]])

@@ -14,7 +14,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from torch import Tensor
 
-from walkconv._checks import check_option, describe, listed
+from walkconv._checks import check_option, describe, is_missing, is_utf8, listed
 from walkconv.estimators.base import ATTRIBUTES, SETTINGS, GraphCNN, check_members
 from walkconv.estimators.settings import Settings
 from walkconv.networks.architecture import NodeOutput
@@ -227,7 +227,7 @@ class GraphCNNClassifier(ClassifierMixin, GraphCNN):  # noqa: D101 (the docstrin
             )
         if classes is None:
             return self._fit_part(X, y, sample_weight)
-        known = np.unique(np.asarray(classes))
+        known = _distinct(classes)
         if past is not None and not np.array_equal(known, self.classes_):
             raise ValueError(
                 f"classes must be those of the first part, {self.classes_}; got {known}. Leave "
@@ -267,7 +267,9 @@ class GraphCNNClassifier(ClassifierMixin, GraphCNN):  # noqa: D101 (the docstrin
         try:
             check_classification_targets(y)
             labels = np.unique(y)
-        except TypeError:
+        except (TypeError, ValueError) as error:
+            if isinstance(error, ValueError) and y.dtype.kind != "O":
+                raise
             kinds = listed(sorted({type(label).__name__ for label in y.flat}))
             raise TypeError(
                 f"y must hold labels of one type, which can be sorted; got {kinds}. Convert them, "
@@ -275,15 +277,38 @@ class GraphCNNClassifier(ClassifierMixin, GraphCNN):  # noqa: D101 (the docstrin
             ) from None
         if len(labels) < 2:
             raise ValueError(f"y must hold at least two classes; got one class: {_plain(y[0])!r}.")
+        _refuse_odd_text(labels)
         return Classes(labels, settings.loss)
 
     def _check_loss(self) -> Loss:
         return check_loss(self.loss, CLASSIFICATION)
 
 
+def _distinct(classes: Any) -> np.ndarray:
+    """Return the classes that a user lists, each once, in order."""
+    listed_classes = np.asarray(classes)
+    missing = any(is_missing(label) for label in listed_classes.flat)
+    if listed_classes.ndim != 1 or missing:
+        raise ValueError(
+            "classes must list the classes, none of them missing, such as [0, 1]; got "
+            f"{describe(classes)}."
+        )
+    return np.unique(listed_classes)
+
+
+def _refuse_odd_text(labels: np.ndarray) -> None:
+    """Refuse text that no page or table can show."""
+    odd = [label for label in labels.flat if isinstance(label, str) and not is_utf8(label)]
+    if odd:
+        raise ValueError(
+            f"y must hold text that UTF-8 can hold; got {str(odd[0])!r}. Read the file again with "
+            "its encoding."
+        )
+
+
 def _read_names(classes: Any, type: Any) -> np.ndarray:
     """Return text labels; as one array of text each takes the space of the longest."""
-    if type not in ("U", "O") or not all(isinstance(label, str) for label in classes):
+    if type not in ("U", "O") or not all(map(is_utf8, classes)):
         raise ValueError("the classes must be numbers or strings.")
     n_values = len(classes) * max(map(len, classes), default=0)
     if type == "U" and n_values > MOST_CHARACTERS:

@@ -14,7 +14,7 @@ from sklearn.utils import check_array, check_consistent_length, check_random_sta
 from sklearn.utils.validation import validate_data
 from torch import Tensor, nn
 
-from walkconv._checks import describe, is_missing, refuse_masked
+from walkconv._checks import as_real, describe, is_missing, refuse_masked
 from walkconv._samples import kind_of_samples
 from walkconv.estimators.choice import Choice
 from walkconv.estimators.graph_samples import GraphSamples, Nodes
@@ -74,6 +74,8 @@ def read_rows(
     if sp.issparse(y):
         raise TypeError(f"y must be a dense array; got {describe(y)}. Call y.toarray() first.")
     _refuse_missing(y)
+    if target.get("y_numeric") and (values := np.asarray(y)).dtype.kind == "O":
+        y = as_real(values, "y")
     samples = read(X)
     y = validate_data(NeedsTarget(), "no_validation", y, **target)
     weight = np.ones(len(samples))
@@ -108,6 +110,8 @@ def _refuse_missing(y: Any) -> None:
 def _check_weight(sample_weight: Any, n_rows: int) -> np.ndarray:
     if isinstance(sample_weight, Number):
         sample_weight = np.full(n_rows, sample_weight)
+    elif (values := np.asarray(sample_weight)).dtype.kind != "O":
+        as_real(values, "sample_weight")
     weight = check_array(
         sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
     )
@@ -431,7 +435,14 @@ def _batch_loss(
 ) -> BatchLoss:
     """Return the weighted mean loss of outputs for some of the rows."""
     encoded = torch.from_numpy(y)
-    share = torch.from_numpy((weight / weight.mean()).astype(np.float32))
+    with np.errstate(over="ignore"):
+        mean = weight.mean()
+    if not np.isfinite(mean):
+        raise ValueError(
+            "The weights of the rows must have a sum that a float can hold; the largest is "
+            f"{weight.max():g}. Divide sample_weight or class_weight by a constant."
+        )
+    share = torch.from_numpy((weight / mean).astype(np.float32))
 
     def loss(outputs: Tensor, batch: Tensor) -> Tensor:
         losses = target.row_losses(outputs, encoded[batch].to(device))

@@ -52,6 +52,7 @@ BEFORE_CHOICE = {"architecture": "C8-FC128", "order": "auto"}
 """What stands for them until a search has chosen, to check the settings that were given."""
 OF_CLASS = ("ties", "weighting", "conv_dropped", "normalization")
 """Settings that are class attributes of the estimators."""
+MOST_MEMBERS = 1000
 PATIENCE = 10
 """Epochs without a better score before ``early_stopping=True`` stops."""
 
@@ -223,7 +224,7 @@ def check_settings(parameters: Mapping[str, Any]) -> Settings:
         ),
         scoring=None if given["scoring"] is None else check_scoring(given["scoring"]),
         loss=given["loss"],
-        n_members=check_integer(given["n_members"], "n_members", minimum=1),
+        n_members=check_integer(given["n_members"], "n_members", minimum=1, maximum=MOST_MEMBERS),
         time_limit=_check_time(given["time_limit"]),
         device=check_device(given["device"]),
         verbose=check_integer(given["verbose"], "verbose", minimum=0),

@@ -1,5 +1,6 @@
 """Samples that are rows of a table: how they are read, scaled, related and put into batches."""
 
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
@@ -17,6 +18,7 @@ from walkconv._checks import (
     check_integer,
     check_sparse,
     closest,
+    is_utf8,
     listed,
     refuse_odd_table,
 )
@@ -27,7 +29,7 @@ from walkconv.estimators.settings import Settings
 from walkconv.networks.levels import Level, read_levels, under
 from walkconv.networks.network import NetworkPlan
 from walkconv.tables import TableEncoding, learn_table_encoding
-from walkconv.tables.cells import holds_numbers
+from walkconv.tables.cells import holds_numbers, read_cells
 from walkconv.tables.lazy_rows import LazyRows, lazy_rows
 from walkconv.tables.relevance import Relevance, learn_relevance, logarithm_of_counts
 from walkconv.tables.scaling import (
@@ -75,7 +77,7 @@ class TableSamples:
         if _needs_encoding(X):
             encoding = learn_table_encoding(X)
             return _encoded(X, encoding, ensure_min_samples=2)
-        X = validate_data(checks, X, ensure_min_samples=2, **TABLE)
+        X = validate_data(checks, _without_objects(X), ensure_min_samples=2, **TABLE)
         return cls(_as_real_table(X), getattr(checks, "feature_names_in_", None))
 
     @classmethod
@@ -484,6 +486,15 @@ def as_table(X: Any) -> Any:
     if isinstance(X, np.ma.MaskedArray):
         X = np.ma.filled(X.astype(np.result_type(X.dtype, np.float32)), np.nan)
     refuse_odd_table(X)
+    if isinstance(X, str | os.PathLike):
+        raise TypeError(
+            f"X must be a table, or the path of a Parquet file (.parquet or .pq); got {str(X)!r}. "
+            "Read other files with walkconv.io.read_table."
+        )
+    is_structured = isinstance(X, np.ndarray) and X.dtype.names is not None
+    if isinstance(X, Mapping) or is_structured:
+        kind = "a structured array" if is_structured else f"a {type(X).__name__}"
+        raise TypeError(f"X must be a table; got {kind}. Make one of it: pandas.DataFrame(X).")
     if isinstance(X, list | tuple) and not X:
         raise ValueError("X must hold at least one sample; got none.")
     is_array = hasattr(X, "__array__") and len(getattr(X, "shape", ())) == 1
@@ -530,6 +541,18 @@ def columns_to_encode(X: Any) -> list[Any]:
     ]
 
 
+def _without_objects(X: Any) -> Any:
+    """Return a frame whose columns of Python objects, all numbers or missing, are float64."""
+    if not hasattr(X, "iloc") or not hasattr(X, "columns"):
+        return X
+    names = [name for name, dtype in X.dtypes.items() if getattr(dtype, "kind", "") == "O"]
+    found = {name: read_cells(X[name]) for name in names}
+    X = X.copy(deep=False) if names else X
+    for name, cells in found.items():
+        X[name] = X[name] if cells is None else cells.values.to_numpy()
+    return X
+
+
 def _encoded(X: Any, encoding: TableEncoding, **checks: int) -> TableSamples:
     """Return the rows of a frame as checked numbers."""
     values = validate_data(NeedsTarget(), encoding.apply(X), **checks, **TABLE)
@@ -541,12 +564,12 @@ def _read_columns(
 ) -> TableSamples:
     """Return a checked table whose columns are known; by name they may come in any order."""
     if kind_of_samples(X) == "stored table":
-        lazy = lazy_rows(X, names)
         if encoding is not None:
             raise TypeError(
                 "X must be a table in memory, since the model encodes columns of text, categories "
                 "or dates. Predict some rows at a time."
             )
+        lazy = lazy_rows(X, names)
         if lazy.shape[1] != n_nodes:
             raise ValueError(f"X must have {n_nodes} columns, as in fit; got {lazy.shape[1]}.")
         return TableSamples(lazy, names)
@@ -565,7 +588,7 @@ def _read_columns(
         checks.feature_names_in_ = names
     if names is not None and hasattr(X, "columns"):
         X = X if list(X.columns) == list(names) else _in_order(X, list(names))
-    X = validate_data(checks, X, reset=False, **TABLE)
+    X = validate_data(checks, _without_objects(X), reset=False, **TABLE)
     return TableSamples(_as_real_table(X), names)
 
 
@@ -611,11 +634,7 @@ def _other_kind_of_filters() -> ValueError:
 
 
 def _read_names(names: Any, n_nodes: int) -> np.ndarray:
-    if (
-        not isinstance(names, list)
-        or len(names) != n_nodes
-        or not all(isinstance(name, str) for name in names)
-    ):
+    if not isinstance(names, list) or len(names) != n_nodes or not all(map(is_utf8, names)):
         raise ValueError(f"there must be a name for each of {n_nodes} columns.")
     if len(set(names)) != n_nodes:
         raise ValueError("the names of the columns must be unique.")

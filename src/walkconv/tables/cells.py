@@ -1,6 +1,7 @@
 """One column of a pandas or polars table, read as numbers, text, categories or dates."""
 
 import datetime
+import math
 import reprlib
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -157,8 +158,7 @@ def _from_objects(values: list[Any]) -> Cells | None:
     cells = [None if is_missing(value) else value for value in values]
     types = {type(cell) for cell in cells if cell is not None}
     if _all_of(types, (Real, Decimal, np.bool_)):
-        numbers = np.array(cells, dtype=object).astype(np.float64)
-        return Cells("number", pl.Series(numbers))
+        return Cells("number", pl.Series([_float(cell) for cell in cells], dtype=pl.Float64))
     if _all_of(types, (datetime.date,)):  # a datetime is one too
         moments = [None if cell is None else _moment(cell) for cell in cells]
         return Cells("date", pl.Series(moments, dtype=MOMENT))
@@ -172,9 +172,20 @@ def text_of(value: Any) -> str:
     """Return a category as text; whole numbers are written without a point."""
     if isinstance(value, bool | np.bool_):
         return str(value).lower()
-    if isinstance(value, Real) and float(value).is_integer():
-        return str(int(float(value)))
-    return str(value)
+    if isinstance(value, Real) and _float(value).is_integer():
+        return str(int(value))
+    # What UTF-8 cannot hold is written as its number.
+    return str(value).encode("utf-8", "backslashreplace").decode()
+
+
+def _float(cell: Any) -> float:
+    """Return a number as float64; NaN if it is missing, infinity if it is too large."""
+    if cell is None:
+        return math.nan
+    try:
+        return float(cell)
+    except OverflowError:
+        return math.inf if cell > 0 else -math.inf
 
 
 def _all_of(types: Iterable[type], wanted: tuple[type, ...]) -> bool:

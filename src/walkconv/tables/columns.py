@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 import polars as pl
 
-from walkconv._checks import check_number
+from walkconv._checks import check_number, is_utf8
 from walkconv.tables.cells import DAY, Cells, first_odd_cell, parse_dates
 
 MOST_LEVELS = 20
@@ -61,7 +61,7 @@ class Numbers:
     def encode(self, cells: Cells) -> np.ndarray:
         """Return the numbers (n_rows, 1)."""
         values = cells.values
-        if cells.kind == "date":
+        if cells.kind == "date" and values.null_count() < len(values):
             raise ValueError("numbers, as in fit; got dates")
         if cells.kind != "number":
             values = values.cast(pl.Float64, strict=False)
@@ -299,12 +299,10 @@ def _waves(days: np.ndarray, cycle: str) -> np.ndarray:
 
 
 def _read_levels(levels: Any) -> tuple[str, ...]:
-    if not isinstance(levels, list) or not all(isinstance(level, str) for level in levels):
-        raise ValueError("categories must be a list of text.")
+    if not isinstance(levels, list) or not all(map(is_utf8, levels)):
+        raise ValueError("categories must be a list of text that UTF-8 can hold.")
     if not levels or len(set(levels)) != len(levels):
         raise ValueError("there must be categories, each once.")
-    if any("\ud800" <= character <= "\udfff" for level in levels for character in level):
-        raise ValueError("categories must be text that UTF-8 can hold.")
     return tuple(levels)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from walkconv._checks import SHOWN, closest, describe, listed
+from walkconv._checks import SHOWN, closest, describe, is_utf8, listed
 from walkconv._warnings import warn_user
 from walkconv.tables.cells import Cells, odd_number, read_cells
 from walkconv.tables.columns import KINDS, ColumnEncoding, Unused, learn_column
@@ -128,7 +128,7 @@ class TableEncoding:
         columns = tuple(KINDS[each["kind"]].from_plain(each) for each in plain["columns"])
         names = plain["names"]
         if names is not None:
-            is_text = isinstance(names, list) and all(isinstance(name, str) for name in names)
+            is_text = isinstance(names, list) and all(map(is_utf8, names))
             if not is_text or len(names) != len(columns) or len(set(names)) != len(names):
                 raise ValueError("there must be a name for each column, each once.")
             names = tuple(names)
