@@ -4,9 +4,11 @@ import stat
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 
+import walkconv
 from walkconv._files import check_writable, only_user, whole_file
 
 
@@ -189,3 +191,16 @@ def test_a_pipe_is_no_checkpoint(tmp_path):
         only_user(tmp_path / "pipe"),
     ):
         pass
+
+
+@pytest.mark.parametrize("path", [3, None])
+def test_what_is_no_path_is_refused(path):
+    for take in (check_writable, lambda path: walkconv.load(path)):
+        with pytest.raises(TypeError, match=f"A path must be text .*; got {type(path).__name__}"):
+            take(path)
+
+
+@pytest.mark.parametrize("path", ["a\0b", "\ud800", Path("a\0b")])
+def test_a_name_that_no_file_can_have_is_refused(path):
+    with pytest.raises(ValueError, match="holds characters that no path can hold"):
+        check_writable(path)

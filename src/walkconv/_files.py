@@ -45,6 +45,19 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
         part.unlink(missing_ok=True)
 
 
+def as_path(path: str | os.PathLike[str]) -> Path:
+    """Return a path that a user gave, or say why it can't be one."""
+    if not isinstance(path, str | bytes | os.PathLike):
+        raise TypeError(f"A path must be text or a pathlib.Path; got {type(path).__name__}.")
+    try:
+        is_possible = b"\0" not in os.fsencode(path)
+    except UnicodeEncodeError:
+        is_possible = False
+    if not is_possible:
+        raise ValueError(f"{path!r} must be a path; it holds characters that no path can hold.")
+    return Path(os.fsdecode(path))
+
+
 def check_writable(path: str | os.PathLike[str]) -> None:
     """Reject a path that `whole_file` could not write. Call it before a long computation."""
     target = _resolved(path)
@@ -106,7 +119,7 @@ def only_user(path: str | os.PathLike[str]) -> Iterator[None]:
 
 def _resolved(path: str | os.PathLike[str]) -> Path:
     """Return the path behind links; a circle of links stays, and is refused where it is used."""
-    return Path(os.path.realpath(path))
+    return Path(os.path.realpath(as_path(path)))
 
 
 def _is_device(target: Path) -> bool:

@@ -19,7 +19,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from walkconv._checks import check_integer
-from walkconv._files import whole_file
+from walkconv._files import as_path, whole_file
 
 FORMAT = 1
 KEY = "walkconv"
@@ -83,7 +83,7 @@ def read_file(path: str | os.PathLike, kind: str) -> tuple[dict[str, np.ndarray]
     ModelFileError
         If it is no regular file, or not a complete file of that kind in a known format.
     """
-    path = Path(path)
+    path = as_path(path)
     if not path.exists():
         raise FileNotFoundError(f"There is no file {str(path)!r}.")
     if not path.is_file():
