@@ -305,3 +305,10 @@ def test_no_optional_library_is_imported():
         "assert not loaded, loaded\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_a_node_number_far_beyond_the_edges_is_refused():
+    far = np.array([[0, 2**40], [1, 2]])
+    with pytest.raises(ValueError, match="must number the nodes from 0; got 1099511627776 for 2"):
+        as_graph((far, None))
+    assert as_graph((np.array([[0, 2], [1, 2]]), None), n_nodes=2**10).shape == (2**10, 2**10)

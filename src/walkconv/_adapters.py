@@ -26,6 +26,8 @@ FORMS = (
     "source, target and perhaps weight), a networkx graph, an (edge_index, edge_weight) pair or a "
     "PyG Data"
 )
+MOST_EMPTY = 2**24
+"""Nodes without an edge that a list of edges may have; each takes some bytes."""
 EDGE_COLUMNS = ("source", "target", "weight")
 
 
@@ -178,6 +180,11 @@ def edges_to_matrix(
     largest = int(ends.max()) if ends.size else -1
     if n_nodes is None:
         n_nodes = largest + 1
+        if n_nodes > MOST_EMPTY + 2 * ends.shape[1]:
+            raise ValueError(
+                f"edge_index must number the nodes from 0; got {largest} for {ends.shape[1]} "
+                "edges. Number the nodes again, or pass names= or n_nodes=."
+            )
     n_nodes = check_integer(n_nodes, "n_nodes", minimum=0)
     if largest >= n_nodes:
         raise ValueError(

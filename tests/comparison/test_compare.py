@@ -2,6 +2,7 @@ import json
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import scipy.sparse as sp
 
@@ -197,3 +198,9 @@ def test_wrong_arguments_are_named(table):
         compare(GraphCNNRegressor(**TINY), table[:7], table[:7, 0])
     with pytest.raises(ValueError, match="n_splits must be at least 2"):
         compare(GraphCNNRegressor(**TINY), table, table[:, 0], n_splits=1)
+
+
+def test_a_table_that_is_not_in_memory_is_refused():
+    X = pl.DataFrame({"a": [1.0] * 20, "b": [2.0] * 20}).lazy()
+    with pytest.raises(TypeError, match="compare needs a table in memory"):
+        compare(GraphCNNRegressor("C2"), X, np.arange(20.0))

@@ -2,6 +2,7 @@ import builtins
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from matplotlib import pyplot as plt
 from sklearn.base import clone
@@ -139,3 +140,10 @@ def test_bad_settings_and_values_are_rejected(series):
 def test_two_fits_agree(series):
     layout = ColumnLayout().fit(series)
     np.testing.assert_array_equal(layout.pixel_, clone(layout).fit(series).pixel_)
+
+
+def test_a_frame_that_holds_no_numbers_is_refused(series):
+    frame = {"a": ["x", "y"], "b": [1.0, 2.0]}
+    for X in (pd.DataFrame(frame), pl.DataFrame(frame), pl.DataFrame(series).lazy()):
+        with pytest.raises(TypeError, match="X must hold real numbers; got an array of"):
+            ColumnLayout().fit(X)

@@ -99,6 +99,11 @@ def compare(
     n_repeats = check_integer(n_repeats, "n_repeats", minimum=1)
     seed = check_integer(random_state, "random_state", minimum=0, maximum=2**31 - 1)
     verbose = check_integer(verbose, "verbose", minimum=0)
+    if kind_of_samples(X) == "stored table" and not hasattr(X, "__array__"):
+        raise TypeError(
+            "compare needs a table in memory, since it takes other rows for every split. Pass a "
+            "random part of the rows as an array."
+        )
     has_graphs = kind_of_samples(X) == "graphs"
     X = as_samples(X) if has_graphs else X
     rows = read_rows(X, y, None, read_samples, **model._target_checks)

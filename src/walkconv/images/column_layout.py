@@ -3,6 +3,7 @@
 from typing import Any, Literal, Self
 
 import numpy as np
+import polars as pl
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import (
     _check_feature_names_in,  # the only way to the names that scikit-learn itself uses
@@ -10,7 +11,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from walkconv._checks import as_array, check_number
+from walkconv._checks import as_array, as_real, check_number
 from walkconv.images.pixels import own_pixels
 from walkconv.layouts import layout_columns
 
@@ -217,6 +218,8 @@ class ColumnLayout(  # pyright: ignore[reportGeneralTypeIssues]
 
 def _table(layout: ColumnLayout, X: Any, *, reset: bool) -> np.ndarray:
     """Return a table as a dense array of finite numbers or NaN, checked by scikit-learn."""
+    if isinstance(X, pl.DataFrame | pl.LazyFrame) or hasattr(X, "iloc"):
+        as_real(as_array(X, "X"), "X")  # scikit-learn does not name what is wrong in a frame
     return validate_data(
         layout,
         X,
