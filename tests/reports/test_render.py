@@ -142,6 +142,21 @@ def test_a_comparison_of_another_form_is_refused(hostile):
         hostile.model.summarize(comparison=[1, 2])
 
 
+def test_a_summary_of_another_form_is_refused(hostile):
+    summary = hostile.model.summarize()
+    for other in (
+        None,
+        [],
+        {},
+        dict.fromkeys(summary),
+        {**summary, "settings": 3},
+        {**summary, "training": [{}]},
+        {**summary, "model": {**summary["model"], "graph": {}}},
+    ):
+        with pytest.raises(ValueError, match=r"summary must be what summarize .*; this one diff"):
+            wc.render_report(other)
+
+
 def test_the_report_is_written_whole_or_not_at_all(hostile, tmp_path, monkeypatch):
     page = tmp_path / "report.html"
     hostile.model.report(page, hostile.X, hostile.y)

@@ -10,7 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, TemplateRuntimeError
 from markupsafe import Markup
 
 from walkconv._files import whole_file
@@ -68,6 +68,21 @@ def render_report(summary: Mapping[str, Any]) -> str:
     >>> walkconv.render_report(summary).splitlines()[0]
     '<!doctype html>'
     """
+    try:
+        return _render(summary)
+    except _FAULTS as error:
+        raise ValueError(
+            "summary must be what summarize of an estimator returned, or the same read from JSON; "
+            f"this one differs ({type(error).__name__}: {error}). Summarize the model again."
+        ) from error
+
+
+_FAULTS = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
+_FAULTS += (TemplateRuntimeError,)
+"""What other values than those of `summarize` raise somewhere in the page."""
+
+
+def _render(summary: Mapping[str, Any]) -> str:
     style, script = _asset("report.css"), _asset("report.js")
     page = _environment().get_template("report.html.jinja")
     return page.render(
