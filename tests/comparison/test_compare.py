@@ -180,6 +180,9 @@ def test_a_checkpoint_of_another_comparison_is_refused(table, tmp_path):
         b"[" * 100_000,
         b'{"format": "walkconv comparison 1", "identity": "", "tasks": {"networks 0": [{}]}}',
         b'{"format": "walkconv comparison 1", "identity": "", "tasks": [1]}',
+        b'{"format": "walkconv comparison 1", "identity": "", "tasks": {"networks 0": []}}',
+        b'{"format": "walkconv comparison 1", "identity": "", "tasks": {"networks 1": [{'
+        b'"contestant": "model", "split": 0, "error": 1, "seconds": 1, "uses_graph": true}]}}',
     ],
 )
 def test_a_damaged_checkpoint_is_refused(damage, table, tmp_path):

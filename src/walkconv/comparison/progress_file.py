@@ -12,6 +12,7 @@ from typing import Any
 from walkconv._checks import check_flag, check_integer, check_number
 from walkconv._files import check_writable, whole_file
 from walkconv.comparison.fits import Result
+from walkconv.comparison.verdict import MODEL
 
 FORMAT = "walkconv comparison 1"
 MOST_BYTES = 2**26
@@ -64,9 +65,7 @@ def _read(path: Path, identity: str) -> dict[str, list[Result]]:
         if not isinstance(content, dict) or content.get("format") != FORMAT:
             raise ValueError("it is something else")
         is_same = content["identity"] == identity
-        tasks = {
-            name: [_read_result(each) for each in found] for name, found in content["tasks"].items()
-        }
+        tasks = {name: _read_results(name, found) for name, found in content["tasks"].items()}
     except KeyError as error:
         raise ValueError(f"{refused}; {error} is missing. Delete it to start again.") from None
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
@@ -78,6 +77,17 @@ def _read(path: Path, identity: str) -> dict[str, list[Result]]:
             "Give another checkpoint, or delete it to start again."
         )
     return tasks
+
+
+def _read_results(task: str, plain: Any) -> list[Result]:
+    """Return the results of a task, which is called by its kind and the number of its split."""
+    results = [_read_result(each) for each in plain]
+    kind, _, split = task.rpartition(" ")
+    if any(str(each.split) != split for each in results):
+        raise ValueError(f"a result of {task!r} is of another split")
+    if kind == "networks" and MODEL not in [each.contestant for each in results]:
+        raise ValueError(f"{task!r} has no result of the model")
+    return results
 
 
 def _read_result(plain: Any) -> Result:
