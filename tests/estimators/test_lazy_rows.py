@@ -246,3 +246,17 @@ def test_layouts_and_relevance_are_learned_from_blocks(rng, small_blocks):
     np.testing.assert_array_equal(
         found._fitted.learned.relevance.is_count, wanted._fitted.learned.relevance.is_count
     )
+
+
+def test_a_damaged_parquet_file_is_refused(regressor, tmp_path):
+    path = tmp_path / "rows.parquet"
+    path.write_bytes(b"PAR1 is no more than the beginning")
+    with pytest.raises(ValueError, match="X must be a table that polars can read"):
+        regressor.fit(path, np.arange(3.0))
+
+
+def test_a_table_that_shrinks_during_a_fit_is_refused():
+    whole, lengths = pl.DataFrame({"a": range(9), "b": range(9)}), iter([9, 4])
+    rows = lazy_rows(whole.lazy().map_batches(lambda frame: frame.head(next(lengths))))
+    with pytest.raises(ValueError, match=r"X must keep its size; rows 0 to 9 are now of shape \(4"):
+        rows[:]

@@ -11,6 +11,7 @@ import mmap
 import os
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -183,9 +184,11 @@ def lazy_rows(X: Any, names: np.ndarray | None = None) -> LazyRows:
         path = Path(X)
         if not path.is_file():
             raise FileNotFoundError(f"X must be a table or a Parquet file; {X} is not a file.")
-        return _frame_rows(pl.scan_parquet(path), names)
+        with _naming_faults():
+            return _frame_rows(pl.scan_parquet(path), names)
     if isinstance(X, pl.LazyFrame):
-        return _frame_rows(X, names)
+        with _naming_faults():
+            return _frame_rows(X, names)
     if isinstance(X, np.memmap):
         return _checked(LazyRows(_map_reader(X), X.shape, X.dtype))
     if not all(isinstance(side, int | np.integer) for side in X.shape):
@@ -242,11 +245,28 @@ def _frame_rows(frame: pl.LazyFrame, names: np.ndarray | None) -> LazyRows:
     n_rows = frame.select(pl.len()).collect().item()
 
     def read(start: int, stop: int) -> np.ndarray:
-        return np.ascontiguousarray(numbers.slice(start, stop - start).collect().to_numpy())
+        with _naming_faults():
+            block = numbers.slice(start, stop - start).collect().to_numpy()
+        if block.shape != (stop - start, len(wanted)):
+            raise ValueError(
+                f"X must keep its size; rows {start} to {stop} are now of shape {block.shape}. Do "
+                "not change the table during a fit."
+            )
+        return np.ascontiguousarray(block)
 
     dtype = np.dtype(np.float32 if kind == pl.Float32 else np.float64)
     shape, labels = (n_rows, len(wanted)), np.array(wanted, dtype=object)
     return _checked(LazyRows(read, shape, dtype, labels, FRAME_BLOCKS))
+
+
+@contextmanager
+def _naming_faults() -> Iterator[None]:
+    """Turn an error of polars into one that says what could not be read."""
+    try:
+        yield
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        reason = next(iter(str(error).splitlines()), "it is damaged")
+        raise ValueError(f"X must be a table that polars can read: {reason}") from error
 
 
 def _is_number(kind: pl.DataType) -> bool:
