@@ -8,9 +8,11 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 from walkconv import GraphCNNRegressor, grid_graph, load, select_neighbors
+from walkconv.io import write_table_parts
 from walkconv.persistence import read_file, write_file
 
 X = np.random.default_rng(0).normal(size=(40, 4))
@@ -88,6 +90,23 @@ def test_a_disk_that_is_full_in_the_middle_of_a_write_leaves_the_old_file(tmp_pa
     assert run.stdout == f"OSError {os.strerror(errno.EFBIG)}\n"
     assert (tmp_path / "m").read_bytes() == content
     assert os.listdir(tmp_path) == ["m"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="limits of the system")
+@pytest.mark.parametrize("n_parts", [1, 2])
+def test_a_table_for_which_the_disk_has_no_room_is_not_written(tmp_path, n_parts):
+    import resource
+
+    parts = [pl.DataFrame({"x": np.random.default_rng(0).normal(size=2000)})] * n_parts
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    for name in ("t.csv", "t.parquet"):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))
+        try:
+            with pytest.raises(OSError, match=os.strerror(errno.EFBIG)):
+                write_table_parts(parts, tmp_path / name)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert os.listdir(tmp_path) == []
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs a timer")

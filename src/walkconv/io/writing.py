@@ -5,6 +5,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 
@@ -89,15 +90,28 @@ def _write_parquet(parts: Iterable[pl.DataFrame], file: Path) -> None:
     first = next(remaining)
     second = next(remaining, None)
     if second is None:
-        first.write_parquet(file)
+        with _naming_faults(file):
+            first.write_parquet(file)
         return
     with tempfile.TemporaryDirectory(dir=file.parent, prefix=".walkconv-") as folder:
         names = []
         for number, part in enumerate(chain([first, second], remaining)):
             _check_types(part, first)
             names.append(f"{folder}/{number:09}.parquet")
-            part.write_parquet(names[-1], compression="uncompressed")
-        pl.scan_parquet(names).sink_parquet(file)
+            with _naming_faults(file):
+                part.write_parquet(names[-1], compression="uncompressed")
+        with _naming_faults(file):
+            pl.scan_parquet(names).sink_parquet(file)
+
+
+@contextmanager
+def _naming_faults(file: Path) -> Iterator[None]:
+    """Turn an error of polars, such as that of a full disk, into one of the system."""
+    try:
+        yield
+    except pl.exceptions.PolarsError as error:
+        reason = next(iter(str(error).splitlines()), "the disk failed")
+        raise OSError(f"A file in {file.parent} could not be written: {reason}") from error
 
 
 def _check_types(part: pl.DataFrame, first: pl.DataFrame) -> None:
