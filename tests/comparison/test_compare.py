@@ -8,6 +8,7 @@ import scipy.sparse as sp
 
 import walkconv
 from walkconv import GraphCNNClassifier, GraphCNNRegressor, GraphSample, compare
+from walkconv._files import only_user
 from walkconv.comparison import contest
 from walkconv.comparison.contestants import random_neighbors, twins_of
 
@@ -190,6 +191,17 @@ def test_a_damaged_checkpoint_is_refused(damage, table, tmp_path):
     model = GraphCNNRegressor("C2-FC4", **TINY)
     with pytest.raises(ValueError, match="must be the checkpoint of a comparison"):
         compare(model, table, table[:, 0], checkpoint=tmp_path / "c", **QUICK)
+
+
+def test_a_second_comparison_on_one_checkpoint_is_refused(table, tmp_path):
+    model = GraphCNNRegressor("C2-FC4", **TINY)
+    with (
+        only_user(tmp_path / "c"),
+        pytest.raises(BlockingIOError, match="must have one user at a time"),
+    ):
+        compare(model, table, table[:, 0], checkpoint=tmp_path / "c", **QUICK)
+    compare(model, table, table[:, 0], checkpoint=tmp_path / "c", **QUICK)
+    assert [path.name for path in tmp_path.iterdir()] == ["c"]
 
 
 def test_wrong_arguments_are_named(table):

@@ -5,6 +5,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from sklearn.model_selection import RepeatedKFold, RepeatedStratifiedKFold
 from tqdm import tqdm
 
 from walkconv._checks import check_flag, check_integer, describe
+from walkconv._files import only_user
 from walkconv._samples import as_samples, kind_of_samples
 from walkconv.comparison.fits import Result, Split, run_networks, run_simple_models
 from walkconv.comparison.progress_file import ProgressFile
@@ -113,15 +115,16 @@ def compare(
     if check_flag(simple_models, "simple_models") and not has_graphs:
         kinds["simple models"] = run_simple_models
     plan = [sorted(kinds), n_splits, n_repeats, seed]
-    progress = ProgressFile.open(checkpoint, _identity(model, rows, plan))
     tasks = {f"{kind} {split.number}": (kinds[kind], split) for split in splits for kind in kinds}
-    missing = [name for name in tasks if name not in progress.tasks]
-    jobs = (delayed(_run)(name, *tasks[name], model, X, values) for name in missing)
-    # A fit depends on the number of threads, so workers have as many as this process.
-    with parallel_config("loky", inner_max_num_threads=torch.get_num_threads()):
-        done = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(jobs)
-    for name, results in _shown(done, len(missing), len(tasks), verbose):
-        progress.add(name, results)
+    with nullcontext() if checkpoint is None else only_user(checkpoint):
+        progress = ProgressFile.open(checkpoint, _identity(model, rows, plan))
+        missing = [name for name in tasks if name not in progress.tasks]
+        jobs = (delayed(_run)(name, *tasks[name], model, X, values) for name in missing)
+        # A fit depends on the number of threads, so workers have as many as this process.
+        with parallel_config("loky", inner_max_num_threads=torch.get_num_threads()):
+            done = Parallel(n_jobs=n_jobs, return_as="generator_unordered")(jobs)
+        for name, results in _shown(done, len(missing), len(tasks), verbose):
+            progress.add(name, results)
     results = [each for name in tasks for each in progress.tasks[name]]
     return conclude(
         _as_table(results, splits),
