@@ -27,6 +27,7 @@ CHECKPOINTED = {"architecture": "C2-FC3", "n_neighbors": 3, "n_members": 2, "max
 CHECKPOINTED |= {"batch_size": 20, "early_stopping": 5, "random_state": 0}
 CHOOSING = {"n_members": 2, "max_iter": 2, "batch_size": 20, "random_state": 0}
 """A fit whose checkpoint holds the choice of a search."""
+COMPARED = {"architecture": "C2", "n_neighbors": 3, "max_iter": 1, "random_state": 0}
 GRID = (8, 9)
 SELECTED = {"n_neighbors": 5, "n_steps": 2}
 
@@ -164,6 +165,74 @@ def parquets():
     return [file.getvalue()]
 
 
+def stored_tables():
+    """Return tables as Parquet that are read in blocks."""
+    found = []
+    for kind in (pl.Float64, pl.Float32):
+        file = io.BytesIO()
+        frame = pl.DataFrame(X[:12, :3], schema=list("abc")).cast(kind)
+        frame.with_columns(pl.Series("d", [1, None, 3] * 4), e=pl.col("a") > 0).write_parquet(
+            file, row_group_size=5
+        )
+        found.append(file.getvalue())
+    return found
+
+
+def fits():
+    """Return tables of every kind of column, with targets, settings and what is done then."""
+    columns = {"a": X[:, 0].tolist(), "b": [None, *X[1:, 1].tolist()], "c": X[:, 2].tolist()}
+    words = {"sort": ["u", "v", None, "v"] * 10, "size": ["low", "high"] * 20}
+    dates = {"date": [f"20{i + 10}-03-01" for i in range(40)]}
+    types = {"size": "category", "date": "datetime64[us]"}
+    labels = np.where(X[:, 2] > 0, "yes", "no").tolist()
+    quick = {"architecture": "C2-FC2", "n_neighbors": 3}
+    cases = [
+        {"columns": columns, "y": Y.tolist(), "settings": quick, "do": "interval"},
+        {"columns": columns, "y": labels, "settings": quick, "do": "onnx"},
+        {"columns": columns | words | dates, "types": types, "y": labels, "do": "report"},
+        {"columns": columns | words, "y": Y.tolist(), "weight": [0.0, 1, 2, 3] * 10},
+        {"columns": columns, "y": np.abs(Y).tolist(), "settings": {"loss": "poisson"}},
+        {"columns": columns, "y": labels, "do": "explain"},
+        {"columns": columns, "y": Y.tolist(), "settings": {"loss": ["quantile", 0.9]}},
+        {
+            "columns": columns,
+            "y": labels,
+            "settings": {"scoring": "roc_auc", "early_stopping": True, "class_weight": "balanced"},
+        },
+        {"columns": columns, "y": Y.tolist(), "settings": {"order": "auto"}, "do": "part"},
+        {"columns": columns, "y": Y.tolist(), "settings": {"standardize": "relevance"}},
+        {"columns": columns, "do": "images"},
+    ]
+    return [json.dumps(case).encode() for case in cases]
+
+
+def choosing_fits():
+    """Return tables whose architecture is chosen."""
+    columns = {name: X[:20, place].tolist() for place, name in enumerate("abc")}
+    return [json.dumps({"columns": columns, "y": Y[:20].tolist(), "settings": {}}).encode()]
+
+
+def summaries():
+    """Return what reports are made from, as JSON."""
+    labels = np.where(X[:, 3] > 0, "high", "low")
+    small = {"n_neighbors": 3, "max_iter": 2, "random_state": 0}
+    found = [
+        GraphCNNRegressor("C2-FC4", **small).fit(mixed(), Y).summarize(mixed(), Y),
+        GraphCNNClassifier("C2-FC4", **small).fit(X, labels).summarize(X, labels),
+    ]
+    return [json.dumps(each).encode() for each in found]
+
+
+def comparisons():
+    """Return the checkpoint of a comparison."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "c")
+        walkconv.compare(
+            GraphCNNRegressor(**COMPARED), X, Y, n_splits=2, n_repeats=1, checkpoint=path
+        )
+        return [path.read_bytes()]
+
+
 def raw_operators():
     """Return arguments of the operators: shapes, types and values."""
     return [
@@ -218,6 +287,12 @@ BASES = {
     "parquet": parquets,
     "operator": raw_operators,
     "sparse": sparse_matrices,
+    "stored table": stored_tables,
+    "fit": fits,
+    "choosing fit": choosing_fits,
+    "summary": summaries,
+    "comparison": comparisons,
+    "command": tables,
 }
 """What makes the valid files, by the kind of file."""
 

@@ -7,15 +7,18 @@ import argparse
 import random
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path
+from threading import Lock
 
 from tests.hostile.bases import BASES
 from tests.hostile.mutate import mutate
 from tests.hostile.worker import Worker
 
 CORPUS = Path(__file__).parent / "corpus"
-SLOW = {"fit checkpoint": 0.25, "model": 1.5, "selection checkpoint": 1.0}
+SLOW = {"fit checkpoint": 0.25, "model": 1.5, "choosing fit": 0.05, "command": 0.1}
+SLOW |= {"fit": 0.5, "stored table": 0.5, "summary": 0.5, "comparison": 0.25}
 """How often a kind is drawn; others once."""
 
 
@@ -29,45 +32,68 @@ def main():
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("--minutes", type=float, default=60)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=1, help="Processes that run cases.")
     parser.add_argument("--kind", choices=list(BASES), action="append")
     parser.add_argument("--findings", type=Path, default=CORPUS)
     arguments = parser.parse_args()
-    kinds = arguments.kind or list(BASES)
-    draw, worker = random.Random(arguments.seed), Worker()
-    bases = {kind: worker.bases(kind) for kind in kinds}
-    counts, peak, reported = Counter(), 0, time.monotonic()
-    seen = set()
     end = time.monotonic() + 60 * arguments.minutes
-    try:
-        while time.monotonic() < end:
-            kind = draw.choices(kinds, [SLOW.get(kind, 1) for kind in kinds])[0]
-            case = mutate(draw, kind, draw.choice(bases[kind]))
-            outcome = worker.run(kind, case)
-            counts[kind, outcome.what] += 1
-            peak = max(peak, outcome.peak_bytes)
+    found = Found(arguments.findings)
+    kinds = arguments.kind or list(BASES)
+    seeds = range(arguments.seed, arguments.seed + arguments.jobs)
+    with ThreadPoolExecutor(arguments.jobs) as pool:
+        for done in [pool.submit(_run, seed, kinds, found, end) for seed in seeds]:
+            done.result()
+    for (kind, what), number in sorted(found.counts.items()):
+        print(f"  {kind:30}{what:12}{number:8}")
+    print(f"{found}, peak {found.peak_bytes / 2**20:.0f} MiB more")
+    raise SystemExit(bool(found.n_findings))
+
+
+class Found:
+    """What all cases came to; a finding is kept as a file, and printed once."""
+
+    def __init__(self, folder):
+        self.folder, self.lock = folder, Lock()
+        self.counts, self.seen = Counter(), set()
+        self.peak_bytes, self.reported = 0, time.monotonic()
+
+    def add(self, kind, case, outcome):
+        """Count a case."""
+        with self.lock:
+            self.counts[kind, outcome.what] += 1
+            self.peak_bytes = max(self.peak_bytes, outcome.peak_bytes)
             if outcome.is_finding:
                 lines = outcome.detail.strip().splitlines()
                 mark = kind, outcome.what, *lines[-1:], *lines[-3:-2]
-                if mark not in seen:
-                    seen.add(mark)
-                    _keep(arguments.findings, kind, case)
+                if mark not in self.seen:
+                    self.seen.add(mark)
+                    _keep(self.folder, kind, case)
                     print(f"{kind}: {outcome.what}\n{outcome.detail}", flush=True)
-            if time.monotonic() - reported > 60:
-                reported = time.monotonic()
-                print(f"{counts.total()} cases, {_n_findings(counts)} findings", flush=True)
+            if time.monotonic() - self.reported > 60:
+                self.reported = time.monotonic()
+                print(self, flush=True)
+
+    @property
+    def n_findings(self):
+        """Number of cases in which a promise was broken."""
+        harmless = ("ok", "refused", "malformed")
+        return sum(n for (_, what), n in self.counts.items() if what not in harmless)
+
+    def __str__(self):
+        return f"{self.counts.total()} cases, {self.n_findings} findings"
+
+
+def _run(seed, kinds, found, end):
+    """Run cases, each drawn from a seed, until a point in time."""
+    draw, worker = random.Random(seed), Worker()
+    try:
+        bases = {kind: worker.bases(kind) for kind in kinds}
+        while time.monotonic() < end:
+            kind = draw.choices(kinds, [SLOW.get(kind, 1) for kind in kinds])[0]
+            case = mutate(draw, kind, draw.choice(bases[kind]))
+            found.add(kind, case, worker.run(kind, case))
     finally:
         worker.close()
-    for (kind, what), number in sorted(counts.items()):
-        print(f"  {kind:22}{what:12}{number:8}")
-    print(
-        f"{counts.total()} cases, {_n_findings(counts)} findings, peak {peak / 2**20:.0f} MiB more"
-    )
-    raise SystemExit(bool(_n_findings(counts)))
-
-
-def _n_findings(counts):
-    harmless = ("ok", "refused", "malformed")
-    return sum(n for (_, what), n in counts.items() if what not in harmless)
 
 
 def _keep(folder, kind, case):

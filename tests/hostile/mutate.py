@@ -426,6 +426,73 @@ def _spoiled(draw, entry):
     return draw.choice([*FLOATS, -1.0, 2.0, 1e20])
 
 
+SCRIPT = "</script><script>alert(1)</script>"
+COLUMN_TYPES = ["category", "datetime64[us]", "Int64", "string", "boolean", "float32", "object"]
+COLUMN_TYPES += ["int64", "uint8", "timedelta64[us]", "complex128", "datetime64[us, UTC]"]
+SETTINGS = {
+    "architecture": ["", "FC3", "C2", "C2-P2-C2-FC2", "C2-N1", "P2", "C2-G"],
+    "graph": ["knn", "heat_kernel", "supervised", None],
+    "loss": ["huber", "absolute_error", ["cross_entropy", 0.1], ["quantile", 2], "poisson"],
+    "scoring": ["r2", "accuracy", "neg_log_loss", "average_precision", "x"],
+    "order": ["direction", "auto", "visits"],
+    "standardize": ["relevance", False, True],
+    "soft_clip": [None, 1e-30, 1e30],
+    "class_weight": ["balanced", {"yes": 1e308, "no": 1}, {}],
+    "early_stopping": [True, 1],
+    "n_neighbors": [1, 2, 100],
+    "batch_size": [2, 10**9],
+    "precision": ["bfloat16"],
+    "n_dims": [1, 2, 3],
+    "conv_dropout": [0.9],
+    "solver": ["rmsprop"],
+}
+
+
+def fit_of_a_table(draw, content):
+    """Change a cell, a name, a type, a target, a weight, a setting or what is done after."""
+    given = json.loads(content)
+    columns, way = given["columns"], draw.random()
+    name = draw.choice(sorted(columns))
+    odd = [*CELLS, *FLOATS, *NUMBERS, None, True, SCRIPT, "\udcff", [1], {}]
+    if way < 0.3:
+        values = columns[name]
+        n_cells = draw.choice([1, 1, 3, len(values)])
+        value = draw.choice(odd)
+        for _ in range(n_cells):
+            values[draw.randrange(len(values))] = value
+    elif way < 0.4:
+        renamed = draw.choice([SCRIPT, *TEXTS, *CELLS])
+        given["columns"] = {renamed if n == name else n: v for n, v in columns.items()}
+    elif way < 0.5:
+        given.setdefault("types", {})[name] = draw.choice(COLUMN_TYPES)
+    elif way < 0.6 and "y" in given:
+        given["y"][draw.randrange(len(given["y"]))] = draw.choice(odd)
+    elif way < 0.65:
+        given["weight"] = [draw.choice([0, 1, 1, 1e308, -1, "a"]) for _ in columns[name]]
+    elif way < 0.85:
+        setting = draw.choice(sorted(SETTINGS))
+        given.setdefault("settings", {})[setting] = draw.choice(SETTINGS[setting])
+    elif way < 0.95:
+        given["do"] = draw.choice(["report", "onnx", "explain", "interval", "part", "images"])
+    else:
+        given = changed_json(draw, given)
+    return json.dumps(given).encode()
+
+
+def summary_of_a_model(draw, content):
+    """Change a part of a summary, or put a script where text is."""
+    summary = json.loads(content)
+    if draw.random() < 0.3:
+        place = summary
+        while isinstance(place, dict | list) and place:
+            key = draw.choice(sorted(place) if isinstance(place, dict) else range(len(place)))
+            if not isinstance(place[key], dict | list) or not place[key]:
+                place[key] = SCRIPT
+                return json.dumps(summary).encode()
+            place = place[key]
+    return json.dumps(changed_json(draw, summary)).encode()
+
+
 MUTATORS = {
     "model": safetensors_file,
     "fit checkpoint": safetensors_file,
@@ -447,7 +514,13 @@ MUTATORS = {
     "parquet": changed_bytes,
     "operator": operator_arguments,
     "sparse": sparse_arrays,
+    "stored table": changed_bytes,
+    "fit": fit_of_a_table,
+    "choosing fit": fit_of_a_table,
+    "summary": summary_of_a_model,
+    "comparison": json_file,
+    "command": text_table,
 }
 """What changes the valid files, by the kind of file."""
-MADE_OF_JSON = ("operator", "sparse")
+MADE_OF_JSON = ("operator", "sparse", "fit", "choosing fit", "summary")
 """Kinds that are no files to the library: their JSON must stay readable."""

@@ -3,10 +3,15 @@
 It checks what it can of the answer, and raises `WrongAnswerError` where it is wrong.
 """
 
+import contextlib
 import json
+import os
 import re
+import sys
 import tempfile
+import traceback
 from functools import cache
+from io import StringIO
 from pathlib import Path
 
 import numpy as np
@@ -17,14 +22,20 @@ import torch
 
 import walkconv
 from tests.hostile import bases, expected
-from tests.hostile.bases import CHECKPOINTED, CHOOSING, GRID, SELECTED, X, Y
-from walkconv import GraphCNNRegressor, GraphSample, ModelFileError, io
+from tests.hostile.bases import CHECKPOINTED, CHOOSING, COMPARED, GRID, SELECTED, X, Y
+from walkconv import GraphCNNClassifier, GraphCNNRegressor, GraphSample, ModelFileError, io
+from walkconv.cli.main import main
 from walkconv.conv.definition import define_graph_conv
 from walkconv.datasets import load_tu
+from walkconv.tables.lazy_rows import lazy_rows
 
 SMALL_PART = 64
 """Bytes of a part of a table, at least: a few rows."""
 MOST_ROWS = 1000
+QUICK = {"architecture": "FC2", "max_iter": 1, "n_members": 1, "random_state": 0}
+KNOWN_SETTINGS = GraphCNNClassifier().get_params().keys() - {"n_members", "max_iter", "device"}
+KNOWN_SETTINGS |= QUICK.keys()
+"""Those that decide how long a fit takes stay as they are."""
 
 
 class WrongAnswerError(Exception):
@@ -214,6 +225,167 @@ def use_sparse(path):
     walkconv.correlation_graph(matrix)
 
 
+def fit_stored_table(path):
+    """Read a stored table in blocks, whose rows must be those of the whole table, and fit it."""
+    rows = lazy_rows(path)
+    if len(rows) > MOST_ROWS:
+        return
+    found = rows[:]
+    whole = io.read_table(path).cast(pl.Float64).fill_null(float("nan")).to_numpy()
+    if not np.array_equal(found, whole.astype(found.dtype), equal_nan=True):
+        raise WrongAnswerError("other rows than those of the table")
+    if len(rows) > 2:
+        with _accepting_scikit_learn():
+            model = GraphCNNRegressor(**QUICK).fit(path, np.arange(len(rows)))
+            _check_numbers(model.predict(path), len(rows))
+
+
+def fit_frame(path):
+    """Fit a table as a file describes it, save the model, load it and do one thing more."""
+    given = _listed(path)
+    X, y, weight, settings = _read_fit(given)
+    with _accepting_scikit_learn():
+        if given.get("do") == "images":
+            layout = walkconv.ColumnLayout().fit(X)
+            if not np.array_equal(
+                layout.inverse_transform(layout.transform(X)), X.to_numpy(), equal_nan=True
+            ):
+                raise WrongAnswerError("the way back from images")
+            return
+        is_number = all(isinstance(each, int | float) for each in y)
+        if is_number:
+            settings.pop("class_weight", None)
+        model = (GraphCNNRegressor if is_number else GraphCNNClassifier)(**settings)
+        if given.get("do") == "part":
+            model.partial_fit(X, y, sample_weight=weight, **({} if is_number else {"classes": y}))
+            model.partial_fit(X, y)
+        else:
+            model.fit(X, y, weight, calibrate=given.get("do") == "interval")
+        predicted = model.predict(X) if is_number else model.predict_proba(X)
+        _check_numbers(predicted, len(X))
+        with tempfile.TemporaryDirectory() as folder:
+            model.save(f"{folder}/m")
+            loaded = walkconv.load(f"{folder}/m")
+        again = loaded.predict(X) if is_number else loaded.predict_proba(X)
+        if not np.array_equal(predicted, again):
+            raise WrongAnswerError("another prediction after save and load")
+        _do_more(given.get("do"), loaded, X, y, is_number=is_number)
+
+
+def _do_more(what, model, X, y, *, is_number):
+    if what == "report":
+        _check_page(walkconv.render_report(model.summarize(X, y)))
+    elif what == "onnx":
+        with tempfile.TemporaryDirectory() as folder:
+            model.to_onnx(f"{folder}/m.onnx")
+    elif what == "explain":
+        model.explain(X.iloc[:3], n_steps=8)
+    elif what == "interval" and is_number:
+        low, high = np.moveaxis(model.predict_interval(X), -1, 0)
+        if (low > high).any():
+            raise WrongAnswerError("an interval that ends before it begins")
+
+
+def draw_summary(path):
+    """Make the page of a forged summary; it runs no script of the summary."""
+    try:
+        summary = json.loads(path.read_text())
+    except (ValueError, RecursionError):
+        raise MalformedCaseError from None
+    _check_page(walkconv.render_report(summary))
+
+
+def continue_comparison(path):
+    """Continue a comparison from its checkpoint."""
+    model = GraphCNNRegressor(**COMPARED)
+    found = walkconv.compare(model, X, Y, n_splits=2, n_repeats=1, checkpoint=path)
+    if not np.isfinite(found.table["error"].to_numpy()).all():
+        raise WrongAnswerError("errors that are no numbers")
+
+
+def run_commands(path):
+    """Run the commands on a table: they end, and none fails with an unexpected error."""
+    model, page = path.with_suffix(".m"), path.with_suffix(".html")
+    target = _last_name(path)
+    options = ["-a", "FC2", "--max-iter", "1", "--n-members", "1", "--random-state", "0"]
+    _, code = _run(["fit", str(path), "--target", target, "-o", str(model), *options])
+    if code == 0:
+        _run(["report", str(model), "-o", str(page)])
+        from_file, _ = _run(["predict", str(model), str(path)])
+        from_stream, code = _run(["predict", str(model), "-"], path)
+        if code == 0 and from_file != from_stream:
+            raise WrongAnswerError("other predictions from standard input")
+        _run(["export", str(model), str(path.with_suffix(".onnx"))])
+
+
+def _last_name(path):
+    try:
+        return io.read_table(path).columns[-1]
+    except ValueError:
+        return "price"
+
+
+def _run(arguments, standard_input=None):
+    """Return what a command wrote to standard output, and its code."""
+    out, err = StringIO(), StringIO()
+    before = sys.stdin
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            if standard_input is not None:
+                sys.stdin = open(standard_input)  # noqa: SIM115 (closed below)
+            main(arguments)
+        except SystemExit as end:
+            code = end.code
+        finally:
+            if sys.stdin is not before:
+                sys.stdin.close()
+            sys.stdin = before
+    if "unexpected" in err.getvalue():
+        raise RuntimeError(f"{arguments[0]}: {err.getvalue()}")
+    return out.getvalue(), code
+
+
+def _read_fit(given):
+    """Return the table, the targets, the weights and the settings that a file describes."""
+    try:
+        X = pd.DataFrame(given["columns"]).astype(given.get("types", {}))
+        y, weight = given.get("y", []), given.get("weight")
+        settings = {**QUICK, **given.get("settings", {})}
+        loss = settings.get("loss")
+        if isinstance(loss, list):
+            settings["loss"] = tuple(loss)
+        if not isinstance(y, list) or not settings.keys() <= KNOWN_SETTINGS:
+            raise MalformedCaseError
+        if "settings" in given and not given["settings"]:
+            settings["architecture"] = "auto"
+    except Exception:
+        raise MalformedCaseError from None
+    if max([0, *map(int, re.findall(r"\d{1,9}", str(settings["architecture"])))]) > 99:
+        raise MalformedCaseError
+    return X, y, weight, settings
+
+
+@contextlib.contextmanager
+def _accepting_scikit_learn():
+    """Let scikit-learn's checks of input refuse a table."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        last = traceback.extract_tb(error.__traceback__)[-1].filename
+        if "sklearn/utils" not in last.replace(os.sep, "/"):
+            raise
+
+
+def _check_numbers(predicted, n_rows):
+    if len(predicted) != n_rows or not np.isfinite(predicted).all():
+        raise WrongAnswerError("predictions that are missing or no numbers")
+
+
+def _check_page(page):
+    if "<script>alert" in page:
+        raise WrongAnswerError("a page that runs a script of its summary")
+
+
 TARGETS = {
     "model": (load_and_predict, (ModelFileError,)),
     "fit checkpoint": (continue_fit, (ModelFileError, ValueError)),
@@ -235,6 +407,12 @@ TARGETS = {
     "parquet": (read_table, (ValueError, io.ColumnError)),
     "operator": (use_operator, (ValueError, TypeError, IndexError)),
     "sparse": (use_sparse, (ValueError, TypeError)),
+    "stored table": (fit_stored_table, (ValueError, TypeError)),
+    "fit": (fit_frame, (ValueError, TypeError)),
+    "choosing fit": (fit_frame, (ValueError, TypeError)),
+    "summary": (draw_summary, (ValueError,)),
+    "comparison": (continue_comparison, (ValueError,)),
+    "command": (run_commands, ()),
 }
 """What is done with a kind of file, and the clear errors, of exactly these classes."""
 

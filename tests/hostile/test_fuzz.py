@@ -7,12 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.hostile.bases import BASES
-from tests.hostile.campaign import stored_cases
+from tests.hostile.campaign import SLOW, stored_cases
 from tests.hostile.mutate import mutate
 from tests.hostile.worker import Worker
 
 FEW = 12
 """Cases of each kind; each takes some hundredths of a second."""
+VERY_SLOW = 0.1
+"""How often a kind is drawn whose cases take some tenths of a second or more."""
 CORPUS = stored_cases()
 
 
@@ -50,7 +52,7 @@ def test_a_worker_is_the_same_whatever_the_environment(monkeypatch, bases):
 
 @pytest.mark.parametrize("kind", BASES)
 def test_hostile_files_are_refused_or_harmless(worker, bases, kind):
-    @settings(max_examples=FEW)
+    @settings(max_examples=2 if SLOW.get(kind, 1) <= VERY_SLOW else FEW)
     @given(st.integers(0, 2**32))
     def run(seed):
         draw = Random(seed)

@@ -31,6 +31,8 @@ FAR_MORE = 3 * 2**30
 """At this much more address space the system refuses."""
 ENDINGS = {"model": "", "fit checkpoint": "", "selection checkpoint": "", "npz table": ".npz"}
 ENDINGS |= {"npz graph": ".npz", "operator": "", "sparse": "", "tu": ".txt"}
+ENDINGS |= dict.fromkeys(("fit", "choosing fit", "summary", "comparison"), "")
+ENDINGS |= {"stored table": ".parquet", "command": ".csv"}
 ENDINGS |= {f"parts {ending}": f".{ending}" for ending in ("csv", "csv.gz", "parquet")}
 ENDINGS |= {f"damaged {kind}": "" for kind in ("model", "fit checkpoint", "selection checkpoint")}
 REQUEST = struct.Struct("<II")
