@@ -173,7 +173,7 @@ def text_of(value: Any) -> str:
     if isinstance(value, bool | np.bool_):
         return str(value).lower()
     if isinstance(value, Real) and _float(value).is_integer():
-        return str(int(value))
+        return str(math.trunc(value))
     # What UTF-8 cannot hold is written as its number.
     return str(value).encode("utf-8", "backslashreplace").decode()
 
