@@ -36,12 +36,11 @@ def main():
     parser.add_argument("--kind", choices=list(BASES), action="append")
     parser.add_argument("--findings", type=Path, default=CORPUS)
     arguments = parser.parse_args()
-    end = time.monotonic() + 60 * arguments.minutes
     found = Found(arguments.findings)
     kinds = arguments.kind or list(BASES)
     seeds = range(arguments.seed, arguments.seed + arguments.jobs)
     with ThreadPoolExecutor(arguments.jobs) as pool:
-        for done in [pool.submit(_run, seed, kinds, found, end) for seed in seeds]:
+        for done in [pool.submit(_run, seed, kinds, found, arguments.minutes) for seed in seeds]:
             done.result()
     for (kind, what), number in sorted(found.counts.items()):
         print(f"  {kind:30}{what:12}{number:8}")
@@ -83,11 +82,12 @@ class Found:
         return f"{self.counts.total()} cases, {self.n_findings} findings"
 
 
-def _run(seed, kinds, found, end):
-    """Run cases, each drawn from a seed, until a point in time."""
+def _run(seed, kinds, found, minutes):
+    """Run cases, each drawn from a seed, for some minutes."""
     draw, worker = random.Random(seed), Worker()
     try:
         bases = {kind: worker.bases(kind) for kind in kinds}
+        end = time.monotonic() + 60 * minutes
         while time.monotonic() < end:
             kind = draw.choices(kinds, [SLOW.get(kind, 1) for kind in kinds])[0]
             case = mutate(draw, kind, draw.choice(bases[kind]))
