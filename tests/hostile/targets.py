@@ -246,9 +246,9 @@ def fit_frame(path):
     X, y, weight, settings = _read_fit(given)
     with _accepting_scikit_learn():
         if given.get("do") == "images":
-            layout = walkconv.ColumnLayout().fit(X)
+            layout, numbers = walkconv.ColumnLayout().fit(X), X.astype(float).to_numpy()
             if not np.array_equal(
-                layout.inverse_transform(layout.transform(X)), X.to_numpy(), equal_nan=True
+                layout.inverse_transform(layout.transform(X)), numbers, equal_nan=True
             ):
                 raise WrongAnswerError("the way back from images")
             return
