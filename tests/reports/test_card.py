@@ -29,7 +29,7 @@ def test_names_in_a_card_are_text_whatever_they_hold(hostile):
     page = Page(html(wc.render_card(hostile.model.summarize(hostile.X, hostile.y))))
     assert {"script", "img"}.isdisjoint(tag for tag, _ in page.tags)
     names = {" ".join(name.split()) for name in hostile.X.columns}
-    (shown,) = [row for row in rows_of(page) if "mean share in a prediction" in row]
+    (shown,) = [row for row in rows_of(page) if "moves a prediction by, on average" in row]
     assert len(names & set(shown)) == 10
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from walkconv.reports.sentences import tell
 from walkconv.reports.wording import number, percent
 
-MARKUP = re.compile(r"([\\`*_{}\[\]()#+!|<>&~-])")
+MARKUP = re.compile(r"([\\`*_\[\]<>&|~])")
 MOST_COLUMNS = 10
 TASKS = {"table": "tabular", "graphs": "graph"}
 USE = """```python
@@ -87,7 +87,7 @@ def _importance(ranking: Sequence[Mapping[str, Any]] | None) -> str:
     if not ranking:
         return ""
     rows = [(_text(row["column"]), number(row["importance"])) for row in ranking[:MOST_COLUMNS]]
-    return _table(("column", "mean share in a prediction"), rows)
+    return _table(("column", "moves a prediction by, on average"), rows)
 
 
 def _settings(summary: Mapping[str, Any]) -> str:
@@ -106,5 +106,5 @@ def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _text(value: Any) -> str:
-    """Return a value on one line, with everything escaped that Markdown or HTML could read."""
+    """Return a value on one line, with what Markdown or HTML would read escaped."""
     return MARKUP.sub(r"\\\1", " ".join(str(value).split()))
