@@ -119,7 +119,7 @@ def test_a_report_and_a_comparison_take_columns_of_text(run, table, tmp_path):
     assert run("fit", rows, *FIT, "-o", model, "-q")[0] == 0
     code, _, err = run("report", model, rows, "--target", "y", "-o", page, "-q")
     assert (code, err) == (0, "")
-    assert "colour=red" in page.read_text(encoding="utf-8")
+    assert 'data-column="colour">colour<' in page.read_text(encoding="utf-8")
     code, out, err = run("compare", rows, "--target", "y", "-a", "", "--max-iter", 1, "-q")
     assert code == 0, err
     assert "uses no graph" in out

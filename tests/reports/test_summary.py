@@ -1,6 +1,7 @@
 import json
 
 import numpy as np
+import polars as pl
 import pytest
 from sklearn.metrics import accuracy_score, r2_score
 
@@ -167,3 +168,18 @@ def test_graphs_are_drawn_worst_first_with_the_share_of_each_node(molecules):
         sample = molecules.X[graph["row"]]
         assert len(graph["x"]) == len(graph["shares"]) == sample.n_nodes
         assert len(graph["edges"]) == sample.graph.nnz // 2
+
+
+def test_the_reasons_of_an_error_show_the_values_of_the_columns_that_were_given():
+    rng = np.random.default_rng(0)
+    colour = rng.choice(["red", "blue", "green"], 60)
+    table = {"size": rng.normal(size=60), "colour": colour, "weight": rng.normal(size=60)}
+    X, y = pl.DataFrame(table), (colour == "red") + table["size"]
+    model = wc.GraphCNNRegressor("", max_iter=3, n_members=1, random_state=0).fit(X, y)
+    summary = model.summarize(X.select("weight", "colour", "size"), y)  # in another order
+    for error in summary["errors"]:
+        given = {reason["name"]: reason["value"] for reason in error["reasons"]}
+        assert given["colour"] == colour[error["row"]]
+        for name in ("size", "weight"):
+            assert given[name] == pytest.approx(table[name][error["row"]], rel=1e-3)
+    assert ">red</td>" in wc.render_report(summary)

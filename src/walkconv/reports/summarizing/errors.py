@@ -1,20 +1,25 @@
 """The rows that the model predicts worst, and samples that are graphs."""
 
 from collections.abc import Callable
+from numbers import Real
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from walkconv._checks import is_missing
 from walkconv._samples import GraphSample
 from walkconv.reports.summarizing.graph_places import MOST_NODES, place_nodes
 from walkconv.reports.summarizing.model import FittedModel
 from walkconv.reports.summarizing.plain import plain_label, plain_number, plain_numbers
 from walkconv.reports.summarizing.rows import TestRows
+from walkconv.tables.cells import text_of
 
 MOST_ERRORS = 8
 MOST_GRAPHS = 12
 MOST_REASONS = 6
+MOST_LETTERS = 40
+"""Letters of a cell of text that are shown."""
 
 Explain = Callable[[Any], Any]
 """From samples to a table of attributions, one row for each and one column for each column."""
@@ -63,21 +68,42 @@ def add_reasons(
     """Add to each error the columns that moved its prediction most."""
     numbers = np.array([error["row"] for error in errors])
     assert rows.table is not None  # the caller has looked
-    table = explain(rows.take(numbers, model))
+    samples = rows.take(numbers, model)
+    table = explain(samples)
     names, shares = [str(name) for name in table.columns], table.to_numpy()
-    values = rows.table[numbers]
-    values = values if isinstance(values, np.ndarray) else values.toarray()
+    values = _values_of(samples, names)
     for error, share, value in zip(errors, shares, values, strict=True):
         first = np.argsort(-np.abs(share), kind="stable")[:MOST_REASONS]
         error["reasons"] = [
             {
                 "name": names[each],
                 "share": plain_number(share[each], 3),
-                "value": plain_number(value[each]) if value.ndim == 1 else None,
+                "value": value[each],
             }
             for each in first
             if share[each] != 0
         ]
+
+
+def _values_of(samples: Any, names: list[str]) -> list[list[float | str | None]]:
+    """Return the value of each column in each row: a number, text, or None for several channels."""
+    if hasattr(samples, "columns"):
+        order = list(samples.columns)
+        if all(isinstance(name, str) for name in order):
+            order = names  # the columns of a frame may come in any order
+        cells = [list(samples[name]) for name in order]
+        return [[_value(cell) for cell in row] for row in zip(*cells, strict=True)]
+    if samples.ndim == 3:
+        return [[None] * len(names) for _ in samples]
+    return [[plain_number(cell) for cell in row] for row in samples]
+
+
+def _value(cell: Any) -> float | str | None:
+    """Return a cell of a table as a number or as text, None if it is missing."""
+    if is_missing(cell):
+        return None
+    is_number = isinstance(cell, Real) and not isinstance(cell, bool)
+    return plain_number(cell) if is_number else text_of(cell)[:MOST_LETTERS]
 
 
 def summarize_graph(graph: GraphSample) -> dict[str, Any] | None:
