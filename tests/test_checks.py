@@ -56,6 +56,11 @@ def test_column_names_must_be_unique():
         refuse_odd_table(frame)
 
 
-@pytest.mark.parametrize("table", [[[1, 2]], pl.DataFrame({"a": [1], "b": [2]}), pd.DataFrame()])
+def test_a_frame_without_columns_is_refused():
+    with pytest.raises(ValueError, match="at least one column"):
+        refuse_odd_table(pd.DataFrame())
+
+
+@pytest.mark.parametrize("table", [[[1, 2]], pl.DataFrame({"a": [1], "b": [2]})])
 def test_other_tables_pass(table):
     refuse_odd_table(table)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
@@ -272,6 +273,19 @@ def _refuse(name: str, value: Any, position: tuple[int, ...]) -> NoReturn:
         f"{name} must be finite; got {value} at position ({', '.join(map(str, position))}). "
         "Drop or impute such values first."
     )
+
+
+def as_path(path: str | os.PathLike[str]) -> Path:
+    """Return a path that a user gave, or say why it can't be one."""
+    if not isinstance(path, str | bytes | os.PathLike):
+        raise TypeError(f"A path must be text or a pathlib.Path; got {type(path).__name__}.")
+    try:
+        is_possible = b"\0" not in os.fsencode(path)
+    except UnicodeEncodeError:
+        is_possible = False
+    if not is_possible:
+        raise ValueError(f"{path!r} must be a path; it holds characters that no path can hold.")
+    return Path(os.fsdecode(path))
 
 
 def is_missing(value: Any) -> bool:

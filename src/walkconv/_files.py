@@ -9,6 +9,8 @@ from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
 
+from walkconv._checks import as_path
+
 try:
     import fcntl
 except ImportError:  # Windows has no such locks
@@ -43,19 +45,6 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     finally:
         os.close(number)
         part.unlink(missing_ok=True)
-
-
-def as_path(path: str | os.PathLike[str]) -> Path:
-    """Return a path that a user gave, or say why it can't be one."""
-    if not isinstance(path, str | bytes | os.PathLike):
-        raise TypeError(f"A path must be text or a pathlib.Path; got {type(path).__name__}.")
-    try:
-        is_possible = b"\0" not in os.fsencode(path)
-    except UnicodeEncodeError:
-        is_possible = False
-    if not is_possible:
-        raise ValueError(f"{path!r} must be a path; it holds characters that no path can hold.")
-    return Path(os.fsdecode(path))
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:

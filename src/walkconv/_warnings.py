@@ -1,10 +1,11 @@
-"""Warnings that point to the user's line, however deep in the package they arise."""
+"""Warnings that point to the first line outside the package, however deep they arise."""
 
+import os
 import sys
 import warnings
 from pathlib import Path
 
-PACKAGE = str(Path(__file__).parent)
+PACKAGE = f"{Path(__file__).parent}{os.sep}"
 
 
 def warn_user(message: str | Warning, category: type[Warning] = UserWarning) -> None:

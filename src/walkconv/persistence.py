@@ -18,8 +18,8 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from walkconv._checks import check_integer
-from walkconv._files import as_path, whole_file
+from walkconv._checks import as_path, check_integer
+from walkconv._files import whole_file
 
 FORMAT = 1
 KEY = "walkconv"

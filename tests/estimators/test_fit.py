@@ -185,6 +185,14 @@ def test_warm_start_refuses_another_network(regressor, table, values):
         model.set_params(architecture="C3-FC8").fit(table, np.stack([values, values], axis=1))
 
 
+def test_warm_start_refuses_other_positions(regressor, table, values):
+    positions = np.arange(table.shape[1], dtype=float)[:, None]
+    model = regressor.set_params(warm_start=True, max_iter=1, order=positions).fit(table, values)
+    model.set_params(order=positions.copy()).fit(table, values)
+    with pytest.raises(ValueError, match="warm_start needs"):
+        model.set_params(order=positions[::-1]).fit(table, values)
+
+
 def test_ctrl_c_keeps_what_was_learned(classifier, table, classes, monkeypatch):
     from walkconv.training.loop import Training
 

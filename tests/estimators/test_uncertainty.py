@@ -179,13 +179,16 @@ def test_wrong_arguments_are_named(calibrated, table, values, classes):
         calibrated.predict_interval(table, coverage=1.0)
     with pytest.raises(ValueError, match="calibrate must be True, False or 'auto'"):
         GraphCNNRegressor("FC4", **QUICK).fit(table, values, calibrate="yes")
-    with pytest.raises(ValueError, match="calibrate needs at least 10 rows"):
-        GraphCNNRegressor("FC4", **QUICK).fit(table[:9], values[:9], calibrate=True)
 
+
+def test_what_cannot_be_calibrated_is_refused_before_training(table, values, classes, monkeypatch):
     class Own(GraphCNNClassifier):
         def make_network(self, plan):
             return torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(7, plan.n_outputs))
 
+    monkeypatch.setattr("walkconv.estimators.fitting.train_members", None)
+    with pytest.raises(ValueError, match="calibrate=True needs at least 10 rows; got 9"):
+        GraphCNNRegressor("FC4", **QUICK).fit(table[:9], values[:9], calibrate=True)
     with pytest.raises(ValueError, match="calibrate needs the networks of walkconv"):
         Own("FC4", **QUICK).fit(table, classes, calibrate=True)
 

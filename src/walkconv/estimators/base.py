@@ -37,9 +37,10 @@ from walkconv.training.losses import Loss
 SETTINGS = """
     architecture : str, default "auto"
         Hidden layers. "auto" compares a few candidates on held-back training rows and keeps the
-        best: `choices_` lists them. Open settings, those that are "auto" or None, are then the
-        candidate's, and one that you give holds for all candidates. If you give an architecture,
-        open settings have the values that stand below in brackets.
+        best: `choices_` lists them. A candidate also sets
+        `n_neighbors`, `order`, `shift`, `standardize`, `dropout`, `learning_rate`, `weight_decay`,
+        `max_iter` and `n_members`; one that you give holds for all candidates. With an architecture
+        of yours these have the values in brackets below.
         An architecture is text in the paper's notation: ``C8`` is a graph convolution with 8
         filters, ``FC128`` a fully connected layer of 128 units, ``P4`` max pooling over groups of 4
         related columns (``P4mean`` takes means, ``P2x2`` pools the blocks of a grid), ``G`` the
@@ -184,12 +185,11 @@ ATTRIBUTES = """
 class GraphCNN(Answers):
     """A network on the columns of a table; the subclasses say what y means.
 
-    The fields are the constructor's parameters. Four choices that only reproductions of the paper
-    change are class attributes, for a subclass to set: `ties` of `select_neighbors` ("index",
-    "random", "position" or positions), `weighting` of `GraphConv`, `conv_dropped`, what
-    `conv_dropout` drops ("nodes" or "values"), and `normalization` ("batch" or None), the batch
-    normalization of the fully connected layers, and of the convolutions in networks with pooling
-    and in networks on graph samples.
+    The fields are the constructor's parameters. Four choices that are rarely changed are class
+    attributes, for a subclass to set: `ties` of `select_neighbors` ("index", "random", "position"
+    or positions), `weighting` of `GraphConv`, `conv_dropped`, what `conv_dropout` drops ("nodes" or
+    "values"), and `normalization` ("batch" or None), the batch normalization of the fully connected
+    layers, and of the convolutions in networks with pooling and in networks on graph samples.
     """
 
     ties: ClassVar[Any] = "index"
@@ -287,6 +287,7 @@ class GraphCNN(Answers):
         how = check_calibrate(calibrate, self.time_limit)
         past = getattr(self, "_fitted", None) if self.warm_start else None
         request = self._request(past=past, checkpoint=checkpoint, after_epoch=after_epoch)
+        request = replace(request, calibrates=how is True)
         fitted = fit_model(request, X, y, sample_weight, validation_data)
         if how is True or (how == "auto" and _can_wait(request, fitted)):
             fitted = calibrate_model(request, fitted, X, y, sample_weight, how)

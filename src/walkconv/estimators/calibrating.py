@@ -18,12 +18,11 @@ from torch import nn
 
 from walkconv.estimators.fitting import read_rows, train
 from walkconv.estimators.records import Fitted, Request
+from walkconv.estimators.settings import CALIBRATION_FOLDS
 from walkconv.estimators.trials import CHEAP
 from walkconv.networks import Network
 from walkconv.training.batches import predict
 from walkconv.training.processes import current_processes
-
-N_FOLDS = 5
 
 
 def calibrate_model(
@@ -36,14 +35,10 @@ def calibrate_model(
 ) -> Fitted:
     """Return a fitted model that knows its uncertainty; with "auto" only if rows suffice."""
     target, settings = fitted.target, fitted.settings
-    if target.is_classification:
-        _check_output_layer(fitted.modules)
     rows = read_rows(X, y, sample_weight, fitted.learned.read, **request.target_checks)
     rows = replace(rows, y=target.encode(rows.y))
-    if len(rows.y) < 2 * N_FOLDS:
-        if how == "auto":
-            return fitted
-        raise ValueError(f"calibrate needs at least {2 * N_FOLDS} rows; got {len(rows.y)}.")
+    if len(rows.y) < 2 * CALIBRATION_FOLDS:
+        return fitted  # "auto": if it was asked for, the fit has refused them
     processes = current_processes()
     drawn = int(check_random_state(request.random_state).randint(2**31 - 1))
     seed = processes.from_first(lambda: drawn)
@@ -86,17 +81,9 @@ def _folds(
     y: np.ndarray, seed: int, *, is_classification: bool
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Return the rows to train on and the rows to predict, stratified where classes allow it."""
-    is_balanced = is_classification and np.bincount(y).min() >= N_FOLDS
+    is_balanced = is_classification and np.bincount(y).min() >= CALIBRATION_FOLDS
     kind = StratifiedKFold if is_balanced else KFold
-    return kind(N_FOLDS, shuffle=True, random_state=seed).split(np.empty(len(y)), y)
-
-
-def _check_output_layer(modules: list[nn.Module]) -> None:
-    if not all(isinstance(module, Network) for module in modules):
-        raise ValueError(
-            "calibrate needs the networks of walkconv in a classifier: it divides their outputs by "
-            f"a temperature. Got {type(modules[0]).__name__} from make_network. Leave it out."
-        )
+    return kind(CALIBRATION_FOLDS, shuffle=True, random_state=seed).split(np.empty(len(y)), y)
 
 
 def _divide_outputs(network: nn.Module, temperature: float) -> None:

@@ -18,14 +18,20 @@ from walkconv._checks import as_real, describe, is_missing, refuse_masked
 from walkconv._samples import kind_of_samples
 from walkconv.estimators.choice import Choice
 from walkconv.estimators.graph_samples import GraphSamples, Nodes
-from walkconv.estimators.identity import digest, identify, is_same_graph, weights_digest
+from walkconv.estimators.identity import (
+    digest,
+    has_same_positions,
+    identify,
+    is_same_graph,
+    weights_digest,
+)
 from walkconv.estimators.records import Fitted, Request, Rows, Target
 from walkconv.estimators.samples import Learned, Lesson, Samples
-from walkconv.estimators.settings import Settings
+from walkconv.estimators.settings import Settings, check_calibration_rows
 from walkconv.estimators.table_samples import Columns, NeedsTarget, TableSamples
 from walkconv.estimators.trials import Parts, choose
 from walkconv.estimators.validation import hold_back, scorer
-from walkconv.networks.network import NetworkPlan
+from walkconv.networks.network import Network, NetworkPlan
 from walkconv.persistence import ModelFileError
 from walkconv.training.checkpoint import Checkpoint
 from walkconv.training.countdown import Countdown, start_countdown
@@ -145,6 +151,8 @@ def fit_model(request: Request, X: Any, y: Any, sample_weight: Any, validation_d
         )
     read = read_samples if past is None else past.learned.read
     rows = read_rows(X, y, sample_weight, read, **request.target_checks)
+    if request.calibrates:
+        check_calibration_rows(len(rows.y))
     if request.is_part and len(rows.samples) < 2:
         raise ValueError(
             f"A part of a stream must have at least two rows; got {len(rows.samples)}. Collect "
@@ -169,9 +177,14 @@ def _refuse_another_network(settings: Settings, past: Fitted, rows: Rows) -> Non
             f"warm_start needs the loss of the first fit, {past.settings.loss.setting!r}; got "
             f"{settings.loss.setting!r}. Set warm_start=False to start again."
         )
-    if settings.walks != past.settings.walks or not is_same_graph(settings, past.settings):
+    before = past.settings
+    if (
+        settings.kept_by_warm_start != before.kept_by_warm_start
+        or not is_same_graph(settings, before)
+        or not has_same_positions(settings, before)
+    ):
         raise ValueError(
-            "warm_start needs the C and P layers, graph, n_neighbors, n_steps, order, "
+            "warm_start needs the C and P layers, graph, n_neighbors, n_steps, order, n_dims, "
             "weighting, standardize and soft_clip of the first fit; they have changed. Set "
             "warm_start=False to start again."
         )
@@ -208,6 +221,8 @@ def train(
     if validation is not None:
         learned.check(validation.samples, "validation_data")
     networks = _make_networks(request, learned.plan(settings, target.n_outputs), seed)
+    if request.calibrates and target.is_classification:
+        _refuse_foreign_outputs(networks)
     if processes.size > 1:
         processes.refuse_differences({"the network": [weights_digest(each) for each in networks]})
     batches = learned.training_batches(rows.samples, settings)
@@ -428,6 +443,15 @@ def _make_networks(request: Request, plan: NetworkPlan, seed: int) -> list[nn.Mo
         for network, state in zip(networks, learned, strict=True):
             network.load_state_dict(state)
     return networks
+
+
+def _refuse_foreign_outputs(networks: list[nn.Module]) -> None:
+    """Refuse to calibrate a classifier whose last layer is not known to be linear."""
+    if not all(isinstance(network, Network) for network in networks):
+        raise ValueError(
+            "calibrate needs the networks of walkconv in a classifier: it divides their outputs by "
+            f"a temperature. Got {type(networks[0]).__name__} from make_network. Leave it out."
+        )
 
 
 def _batch_loss(

@@ -85,3 +85,10 @@ def is_same_graph(now: Settings, before: Settings) -> bool:
     if now.graph_source == "given":
         return digest([as_graph(now.graph)]) == digest([as_graph(before.graph)])
     return bool(now.graph == before.graph)
+
+
+def has_same_positions(now: Settings, before: Settings) -> bool:
+    """Tell whether two fits are given the same positions, or none."""
+    if now.positions is None or before.positions is None:
+        return now.positions is before.positions
+    return np.array_equal(np.asarray(now.positions), np.asarray(before.positions))

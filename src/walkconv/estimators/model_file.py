@@ -14,13 +14,13 @@ from torch import nn
 
 from walkconv._checks import check_integer, check_number, listed
 from walkconv.estimators.base import GraphCNN
+from walkconv.estimators.choice import Choice
 from walkconv.estimators.classifier import Classes, GraphCNNClassifier
 from walkconv.estimators.fitting import KINDS
 from walkconv.estimators.records import Fitted
 from walkconv.estimators.regressor import GraphCNNRegressor, Values
 from walkconv.estimators.samples import Arrays
 from walkconv.estimators.settings import is_open, plain_value
-from walkconv.estimators.trials import Choice
 from walkconv.networks.levels import under
 from walkconv.persistence import ModelFileError, read_file, write_file
 

@@ -132,6 +132,8 @@ class Request:
     random_state
     is_open : bool
         Whether a search chooses the architecture.
+    calibrates : bool
+        Whether calibration was asked for and must be possible.
     past : Fitted or None
         What to continue from, for a warm start.
     filters : Filters or None
@@ -151,6 +153,7 @@ class Request:
     make_network: Callable[[NetworkPlan], nn.Module]
     random_state: Any
     is_open: bool
+    calibrates: bool = False
     past: Fitted | None = None
     filters: Filters | None = None
     checkpoint: str | os.PathLike | None = None

@@ -55,6 +55,8 @@ OF_CLASS = ("ties", "weighting", "conv_dropped", "normalization")
 MOST_MEMBERS = 1000
 PATIENCE = 10
 """Epochs without a better score before ``early_stopping=True`` stops."""
+CALIBRATION_FOLDS = 5
+"""Parts of the rows, each of which is predicted by a network that was trained on the others."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,8 +112,8 @@ class Settings:
         return any(isinstance(layer, Pooling) for layer in self.layers)
 
     @property
-    def walks(self) -> tuple[Any, ...]:
-        """What must not change between a fit and a warm start, besides the graph."""
+    def kept_by_warm_start(self) -> tuple[Any, ...]:
+        """What must not change before a warm start, besides the graph and given positions."""
         slots = (self.n_neighbors, self.n_steps, self.order, self.n_dims, self.weighting)
         return (self.nodewise, *slots, self.standardize, self.soft_clip)
 
@@ -316,6 +318,15 @@ def check_calibrate(calibrate: Any, time_limit: float | None) -> bool | Literal[
             "limit counts. Leave one of them out."
         )
     return calibrate
+
+
+def check_calibration_rows(n_rows: int) -> None:
+    """Refuse fewer rows than calibration divides."""
+    if n_rows < 2 * CALIBRATION_FOLDS:
+        raise ValueError(
+            f"calibrate=True needs at least {2 * CALIBRATION_FOLDS} rows; got {n_rows}. Leave it "
+            "out, or add rows."
+        )
 
 
 def check_batch_size(batch_size: Any) -> int | None:

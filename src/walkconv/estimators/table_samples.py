@@ -492,7 +492,7 @@ def as_table(X: Any) -> Any:
             "Read other files with walkconv.io.read_table."
         )
     is_structured = isinstance(X, np.ndarray) and X.dtype.names is not None
-    if isinstance(X, Mapping) or is_structured:
+    if (isinstance(X, Mapping) and not sp.issparse(X)) or is_structured:
         kind = "a structured array" if is_structured else f"a {type(X).__name__}"
         raise TypeError(f"X must be a table; got {kind}. Make one of it: pandas.DataFrame(X).")
     if isinstance(X, list | tuple) and not X:
