@@ -272,8 +272,8 @@ class GraphCNNClassifier(ClassifierMixin, GraphCNN):  # noqa: D101 (the docstrin
                 raise
             kinds = listed(sorted({type(label).__name__ for label in y.flat}))
             raise TypeError(
-                f"Unknown label type: y must hold labels of one type that can be sorted; got {kinds}. "
-                "Convert them, for example with numpy.asarray(y, dtype=str)."
+                "Unknown label type: y must hold labels of one type that can be sorted; got "
+                f"{kinds}. Convert them, for example with numpy.asarray(y, dtype=str)."
             ) from None
         if len(labels) < 2:
             raise ValueError(f"y must hold at least two classes; got one class: {_plain(y[0])!r}.")

@@ -80,7 +80,8 @@ def read_rows(
     if sp.issparse(y):
         raise TypeError(f"y must be a dense array; got {describe(y)}. Call y.toarray() first.")
     _refuse_missing(y)
-    if target.get("y_numeric") and (values := np.asarray(y)).dtype.kind == "O":
+    is_given = y is not None  # scikit-learn says that it is not
+    if is_given and target.get("y_numeric") and (values := np.asarray(y)).dtype.kind == "O":
         y = as_real(values, "y")
     samples = read(X)
     y = validate_data(NeedsTarget(), "no_validation", y, **target)
