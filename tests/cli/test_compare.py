@@ -38,3 +38,12 @@ def test_compare_reads_a_graph_of_names_and_refuses_to_overwrite_it(run, table, 
     code, _, err = run("compare", table, *target, *QUICK, "--graph", graph, "-o", graph)
     assert code == 1
     assert "must be two different files" in err
+
+
+def test_compare_refuses_a_misspelt_graph_and_an_impossible_checkpoint_first(run, table, tmp_path):
+    code, _, err = run("compare", table, "--target", "y", "--graph", "corelation")
+    assert code == 1
+    assert "--graph must be a file or one of correlation, knn" in " ".join(err.split())
+    code, _, err = run("compare", table, "--target", "y", "--checkpoint", tmp_path / "no" / "c")
+    assert code == 1
+    assert "no" in err

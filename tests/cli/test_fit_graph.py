@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from scipy.io import mmwrite
 
 import walkconv
-from walkconv.cli.fit import LEARNED_GRAPHS
+from walkconv.cli.network_options import LEARNED_GRAPHS
 from walkconv.estimators.relations import LEARNERS
 
 COLUMNS = ["north", "east", "south", "west"]

@@ -5,7 +5,13 @@ from typing import Annotated
 
 import typer
 
-from walkconv.cli.fit import LEARNED_GRAPHS, OrderChoice, TaskChoice
+from walkconv.cli.network_options import (
+    LEARNED_GRAPHS,
+    OrderChoice,
+    TaskChoice,
+    graph_file,
+    make_model,
+)
 from walkconv.cli.options import Quiet, Steps, check_output, hint_at
 
 logger = logging.getLogger(__name__)
@@ -64,29 +70,25 @@ def compare(
     import walkconv
     from walkconv import io
 
-    inputs = {"FILE": data, "--graph": None if graph in LEARNED_GRAPHS else graph}
-    if output is not None:
-        check_output(output, inputs | {"--checkpoint": checkpoint}, endings=io.TABLE_ENDINGS)
+    file = graph_file(graph)
+    inputs = {"FILE": data, "--graph": file, "--checkpoint": checkpoint}
+    check_output(output, inputs, endings=io.TABLE_ENDINGS, checkpoint=checkpoint)
     table = io.read_table(data)
     chosen = io.take_target(table, target, task=task.value, source=data)
     with hint_at("--drop"):
         X = io.take_features(table, drop=[target, *(drop or [])], text=True, source=data)
     logger.info(f"{chosen.task} ({chosen.reason}): {X.height} rows, {X.width} features")
-    related = graph
-    if inputs["--graph"] is not None:
-        related = io.read_graph(inputs["--graph"]).align(X.columns)
-    settings = {
-        "architecture": architecture,
-        "graph": related,
-        "n_neighbors": n_neighbors,
-        "n_steps": n_steps,
-        "order": order and order.value,
-        "max_iter": max_iter,
-    }
-    is_classification = chosen.task == "classification"
-    kind = walkconv.GraphCNNClassifier if is_classification else walkconv.GraphCNNRegressor
+    model = make_model(
+        chosen.task,
+        architecture=architecture,
+        graph=graph if file is None else io.read_graph(file).align(X.columns),
+        n_neighbors=n_neighbors,
+        n_steps=n_steps,
+        order=order and order.value,
+        max_iter=max_iter,
+    )
     found = walkconv.compare(
-        kind(**{name: value for name, value in settings.items() if value is not None}),
+        model,
         X,
         chosen.values,
         n_splits=n_splits,

@@ -1,12 +1,17 @@
 """``walkconv fit``: a table becomes a model file."""
 
 import logging
-from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from walkconv.cli.network_options import (
+    LEARNED_GRAPHS,
+    OrderChoice,
+    TaskChoice,
+    graph_file,
+    make_model,
+)
 from walkconv.cli.options import Quiet, Steps, check_output, hint_at
 from walkconv.cli.processes import no_half_model
 
@@ -15,26 +20,7 @@ if TYPE_CHECKING:
 
     from walkconv.io import Target
 
-LEARNED_GRAPHS = ("correlation", "knn", "heat_kernel", "supervised")
-"""Graphs that the estimators learn from the rows, by name."""
-
 logger = logging.getLogger(__name__)
-
-
-class TaskChoice(StrEnum):
-    """Classes or quantities."""
-
-    auto = "auto"
-    classification = "classification"
-    regression = "regression"
-
-
-class OrderChoice(StrEnum):
-    """The meaning of the slots of a filter."""
-
-    visits = "visits"
-    direction = "direction"
-    auto = "auto"
 
 
 def fit(
@@ -125,13 +111,9 @@ def fit(
 
     if output == "-":
         raise ValueError("--output must be a file: a model cannot go to stdout. Name a file.")
-    known = graph if graph in LEARNED_GRAPHS else None
-    file = graph if known is None else None
+    file = graph_file(graph)
     inputs = {"FILE": data, "--test": test, "--checkpoint": checkpoint, "--graph": file}
-    check_output(output, inputs)
-    if file is not None and not Path(file).is_file():
-        names = ", ".join(LEARNED_GRAPHS)
-        raise ValueError(f"--graph must be a file or one of {names}; got {file!r}.")
+    check_output(output, inputs, checkpoint=checkpoint)
     named_graph = None if file is None else io.read_graph(file)
     X, chosen = _read(data, target, task, drop or [], category or [])
     names, n_rows = X.collect_schema().names(), len(chosen.values)
@@ -143,27 +125,25 @@ def fit(
         text = [name for name, kind in X.collect_schema().items() if kind != pl.Float64]
         text = [] if isinstance(X, pl.LazyFrame) else text
         held_out = io.take_features(rows, names, text=text, source=test), y_test
-    related = known
+    related = graph
     if named_graph is not None:
         related = named_graph.align(names)
         n_nodes = len(named_graph.names)
         logger.info(f"graph of {graph}: {n_nodes} of {len(names)} columns, {related.nnz} edges")
 
-    settings = {
-        "architecture": architecture,
-        "graph": related,
-        "n_neighbors": n_neighbors,
-        "n_steps": n_steps,
-        "order": order and order.value,
-        "n_members": n_members,
-        "max_iter": max_iter,
-        "early_stopping": early_stopping or None,
-        "random_state": random_state,
-    }
-    given = {name: value for name, value in settings.items() if value is not None}
-    is_classification = chosen.task == "classification"
-    kind = walkconv.GraphCNNClassifier if is_classification else walkconv.GraphCNNRegressor
-    model = kind(**given, verbose=0 if quiet else 1)
+    model = make_model(
+        chosen.task,
+        architecture=architecture,
+        graph=related,
+        n_neighbors=n_neighbors,
+        n_steps=n_steps,
+        order=order and order.value,
+        n_members=n_members,
+        max_iter=max_iter,
+        early_stopping=early_stopping or None,
+        random_state=random_state,
+        verbose=0 if quiet else 1,
+    )
     with no_half_model(output, checkpoint), walkconv.join_processes() as processes:
         model.fit(X, chosen.values, checkpoint=checkpoint)
     if not processes.is_first:
@@ -173,7 +153,7 @@ def fit(
         logger.info(f"slots in order of {model.orientation_.order}: {model.orientation_.reason}")
     logger.info(f"{model.n_parameters_:,} parameters in {output}")
     if held_out is not None:
-        measure = "accuracy" if is_classification else "R2"
+        measure = "accuracy" if chosen.task == "classification" else "R2"
         logger.info(f"{measure} on {test}: {model.score(*held_out):.4f}")
 
 

@@ -81,7 +81,7 @@ def neighbors(
     from walkconv import io
 
     inputs = {"FILE": data, "--checkpoint": checkpoint}
-    check_output(output, inputs, endings=io.NEIGHBORS_ENDINGS)
+    check_output(output, inputs, endings=io.NEIGHBORS_ENDINGS, checkpoint=checkpoint)
     held = io.read_graph_or_table(data, kind=kind.value, directed=directed)
     if not isinstance(held, io.NamedGraph):
         is_guessed = kind == KindChoice.auto

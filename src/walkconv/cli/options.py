@@ -46,21 +46,31 @@ Quiet = Annotated[
 
 
 def check_output(
-    output: str, inputs: Mapping[str, str | None], *, endings: Sequence[str] | None = None
+    output: str | None,
+    inputs: Mapping[str, str | None],
+    *,
+    endings: Sequence[str] | None = None,
+    checkpoint: str | None = None,
 ) -> None:
-    """Refuse an output that would overwrite an input or could not be written.
+    """Refuse an output that would overwrite an input, and one that could not be written.
 
     Parameters
     ----------
-    output : str
-        The path; ``-`` is standard output.
+    output : str or None
+        The path, if there is one; ``-`` is standard output.
     inputs : dict of str to path or None
         Files that the command reads, by the name of their option in the help text.
     endings : sequence of str, optional
         The ends that its name may have; any end by default.
+    checkpoint : str, optional
+        Another file that the command writes.
     """
     from walkconv.io import check_writable
 
+    if checkpoint is not None:
+        check_writable(checkpoint)
+    if output is None:
+        return
     for name, source in inputs.items():
         if source is not None and "-" not in (source, output) and _is_same_file(source, output):
             raise ValueError(
@@ -68,9 +78,6 @@ def check_output(
                 "another output."
             )
     check_writable(output, endings=endings)
-    checkpoint = inputs.get("--checkpoint")
-    if checkpoint is not None:
-        check_writable(checkpoint)
 
 
 @contextmanager
