@@ -122,6 +122,17 @@ def test_the_table_has_the_model_first_and_signs_its_differences():
     assert lines[-1] == found.verdict
 
 
+def test_the_differences_of_the_table_stand_below_each_other():
+    found = conclude(
+        scores(model=[10, 11, 10], alone=[50, 21, 33], random=[10.1, 11, 10.1]),
+        test_share=0.5,
+        uses_graph=True,
+    )
+    _, _, *lines = str(found).splitlines()[:-2]
+    assert len({len(line) for line in lines}) == 1
+    assert len({line.index("+-") for line in lines}) == 1
+
+
 def test_plain_values_hold_the_verdict_and_a_row_for_each_contestant():
     found = conclude(
         scores(model=[10, 11, 10], alone=[13, 14.1, 13]), test_share=0.5, uses_graph=True
