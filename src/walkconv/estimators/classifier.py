@@ -227,7 +227,7 @@ class GraphCNNClassifier(ClassifierMixin, GraphCNN):  # noqa: D101 (the docstrin
             )
         if classes is None:
             return self._fit_part(X, y, sample_weight)
-        known = _distinct(classes)
+        known = _listed(classes)
         if past is not None and not np.array_equal(known, self.classes_):
             raise ValueError(
                 f"classes must be those of the first part, {self.classes_}; got {known}. Leave "
@@ -264,17 +264,7 @@ class GraphCNNClassifier(ClassifierMixin, GraphCNN):  # noqa: D101 (the docstrin
                 "N layers predict numbers at every node, not classes; "
                 "use GraphCNNRegressor, or an architecture without N."
             )
-        try:
-            check_classification_targets(y)
-            labels = np.unique(y)
-        except (TypeError, ValueError) as error:
-            if isinstance(error, ValueError) and y.dtype.kind != "O":
-                raise
-            kinds = listed(sorted({type(label).__name__ for label in y.flat}))
-            raise TypeError(
-                "Unknown label type: y must hold labels of one type that can be sorted; got "
-                f"{kinds}. Convert them, for example with numpy.asarray(y, dtype=str)."
-            ) from None
+        labels = _distinct(y, "y")
         if len(labels) < 2:
             raise ValueError(f"y must hold at least two classes; got one class: {_plain(y[0])!r}.")
         _refuse_odd_text(labels)
@@ -284,7 +274,7 @@ class GraphCNNClassifier(ClassifierMixin, GraphCNN):  # noqa: D101 (the docstrin
         return check_loss(self.loss, CLASSIFICATION)
 
 
-def _distinct(classes: Any) -> np.ndarray:
+def _listed(classes: Any) -> np.ndarray:
     """Return the classes that a user lists, each once, in order."""
     listed_classes = np.asarray(classes)
     missing = any(is_missing(label) for label in listed_classes.flat)
@@ -293,7 +283,22 @@ def _distinct(classes: Any) -> np.ndarray:
             "classes must list the classes, none of them missing, such as [0, 1]; got "
             f"{describe(classes)}."
         )
-    return np.unique(listed_classes)
+    return _distinct(listed_classes, "classes")
+
+
+def _distinct(labels: np.ndarray, name: str) -> np.ndarray:
+    """Return labels, each once, in order; refuse what cannot be sorted."""
+    try:
+        check_classification_targets(labels)
+        return np.unique(labels)
+    except (TypeError, ValueError) as error:
+        if isinstance(error, ValueError) and labels.dtype.kind != "O":
+            raise
+        kinds = listed(sorted({type(label).__name__ for label in labels.flat}))
+        raise TypeError(
+            f"Unknown label type: {name} must hold labels of one type that can be sorted; got "
+            f"{kinds}. Convert them, for example with numpy.asarray({name}, dtype=str)."
+        ) from None
 
 
 def _refuse_odd_text(labels: np.ndarray) -> None:
