@@ -41,7 +41,8 @@ test-oldest: ## the fast tests with the lower bounds of pyproject.toml, in .venv
 	$(PYTHON) -m venv --clear .venv-oldest
 	$(PYTHON) .ci/oldest.py $(TORCH) > .venv-oldest/constraints.txt
 	.venv-oldest/bin/python -m $(PIP_INSTALL) -c .venv-oldest/constraints.txt -e '.[test]'
-	.venv-oldest/bin/python -m pytest -q -m 'not slow' -W ignore::DeprecationWarning # of each other
+	.venv-oldest/bin/python -m pytest -q -m 'not slow' \
+		-W ignore::DeprecationWarning -W ignore::FutureWarning:dask.dataframe # of each other
 
 test-newest: ## the fast tests with the newest versions but torch's, in .venv-newest
 	$(PYTHON) -m venv --clear .venv-newest

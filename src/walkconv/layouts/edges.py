@@ -75,8 +75,9 @@ def joined(edges: sp.csr_array, weight: sp.csr_array) -> sp.csr_array:
     # A spanning tree that takes edges first, then bridges by their rank: it needs no others.
     inside = sp.coo_array(sp.triu(edges, k=1))
     cost = np.concatenate([np.ones(inside.nnz), 2.0 + np.arange(len(order))])
-    rows = np.concatenate([inside.row, source[order]])
-    columns = np.concatenate([inside.col, target[order]])
+    # scipy 1.15 takes a spanning tree of 32-bit indices only.
+    rows = np.concatenate([inside.row, source[order]], dtype=np.int32)
+    columns = np.concatenate([inside.col, target[order]], dtype=np.int32)
     tree = minimum_spanning_tree(sp.csr_array((cost, (rows, columns)), shape=weight.shape))
     kept = order[tree.data[tree.data >= 2].astype(np.int64) - 2]
     ends = (source[kept], target[kept])
