@@ -13,7 +13,8 @@ TORCH ?= $(shell sed -n 's/^torch==//p' constraints.txt)
 PIP_INSTALL := pip install --quiet --disable-pip-version-check
 JOBS ?= 2
 SET ?= METAB
-SANITIZED ?= tests/walks tests/coarsening tests/graphs tests/conv
+SANITIZED ?= tests/test_native.py tests/test_native_threads.py tests/walks tests/coarsening tests/graphs tests/conv tests/layers/test_largest.py
+WATCHED ?= -k thread tests/test_native_threads.py tests/conv/test_engines.py tests/layers/test_largest.py
 NATIVE := $(wildcard src/walkconv/_native/*/*.[ch])
 
 help: ## show the commands
@@ -66,16 +67,19 @@ test-wheel: wheel ## install the wheel without a compiler in .venv-wheel, then t
 	CC=/bin/false .venv-wheel/bin/python -m $(PIP_INSTALL) -c constraints.txt "$$(echo dist/*.whl)[test]"
 	.venv-wheel/bin/python -c 'from walkconv.conv import native; assert native.supported()'
 	CC=/bin/false .venv-wheel/bin/python -m pytest -q -m 'not slow' tests
+
 sanitize: sanitize-address,undefined sanitize-thread ## run the native tests with sanitizers of addresses, undefined behaviour and threads (gcc)
 
+# ThreadSanitizer watches the tests of threads only, and of them only our own code: Python, torch and
+# BLAS are built without it.
 sanitize-%: install
 	CFLAGS='-g -O1 -fsanitize=$* -fno-sanitize-recover=undefined' LDFLAGS='-fsanitize=$*' \
 		$(BIN)/python setup.py -q build_ext --build-temp build/$* --build-lib build/$*
 	LD_PRELOAD="$$(gcc -print-file-name=lib$(if $(findstring thread,$*),tsan,asan).so) $$(gcc -print-file-name=libstdc++.so)" \
-		PYTHONMALLOC=malloc \
-		ASAN_OPTIONS=detect_leaks=0 TSAN_OPTIONS=halt_on_error=1 UBSAN_OPTIONS=print_stacktrace=1 \
+		PYTHONMALLOC=malloc OMP_NUM_THREADS=1 ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
+		TSAN_OPTIONS='halt_on_error=1 ignore_noninstrumented_modules=1' \
 		WALKCONV_NATIVE="$$(ls build/$*/walkconv/_native/_library*)" \
-		$(BIN)/python -m pytest -q -m 'not slow' -p no:cacheprovider $(SANITIZED)
+		$(BIN)/python -m pytest -q -m 'not slow' -p no:cacheprovider $(if $(findstring thread,$*),$(WATCHED),$(SANITIZED))
 
 lint: install ## format check, lint, types, import rule
 	$(BIN)/ruff format --check
