@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from walkconv import _native, coarsen, correlation_graph, grid_graph, select_neighbors, show_config
 from walkconv.graphs.correlation import graph as correlation
+from walkconv.graphs.correlation.columns import Columns
 from walkconv.walks.select import ENGINES
 from walkconv.walks.sparse import _Walk
 
@@ -98,6 +99,26 @@ def test_correlations_are_those_of_the_definition(rng, monkeypatch, is_tied, n_c
     np.testing.assert_array_equal(found.indptr, expected.indptr)
     np.testing.assert_array_equal(found.indices, expected.indices)
     np.testing.assert_array_equal(found.data, expected.data)
+
+
+@needs_library
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("has_missing", [False, True])
+def test_standardised_columns_are_those_of_the_definition(rng, dtype, has_missing):
+    table = rng.normal(5, 10, (70, 200)).astype(dtype)
+    table[:, 100] = 3.0
+    if has_missing:
+        table[rng.random(table.shape) < 0.1] = np.nan
+    block = Columns(table[3:, 5:], 3, 150)
+    found, expected = with_and_without(
+        lambda: (block.standardised(10, 60, np.float32), block.standardised(0, 99))
+    )
+    for each, other in zip(found, expected, strict=True):
+        assert each.any()
+        np.testing.assert_array_equal(each, other)
+    whole, transposed = block.standardised(0, 67), np.empty((147, 67))
+    block.standardise(0, 67, transposed.T)
+    np.testing.assert_array_equal(transposed, whole.T)
 
 
 @needs_library

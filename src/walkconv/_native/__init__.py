@@ -58,6 +58,15 @@ _SIGNATURES = {
     ),
     # graphs/grouping.c
     "walkconv_grow_groups": (_int, [_pointer] * 3 + [_int64] * 2 + [_pointer]),
+    # graphs/columns.c
+    "walkconv_standardise": (
+        None,
+        [
+            *(_int, _pointer, _int64, _int64, _int64),
+            *([_pointer] * 4),
+            *(_int, _pointer, _int64, _int64),
+        ],
+    ),
     # graphs/strongest.c
     "walkconv_insert_tile": (
         None,

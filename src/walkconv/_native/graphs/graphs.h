@@ -31,6 +31,14 @@
 #define FETCH(address) __builtin_prefetch(address)
 #endif
 
+/* A function that is compiled for each width of vectors; the loader chooses.  Only for loops that
+ * compare: they give the same bits with each. */
+#if defined(__linux__) && defined(__x86_64__) && defined(__GNUC__)
+#define FOR_EACH_VECTOR __attribute__((target_clones("default", "avx2", "avx512f")))
+#else
+#define FOR_EACH_VECTOR
+#endif
+
 enum { WALKCONV_OK = 0, WALKCONV_NO_MEMORY = 1 };
 
 /* Loops over the edges of a graph are compiled for int32 and for int64 indices: `INDEX`.

@@ -80,6 +80,10 @@ EXPORT void walkconv_add_products(const double *rows, int64_t m, const int64_t *
         if (column[place] < 0)
             continue;
         const double *mine = rows + nodes[place / n_others] * m, *its = rows + column[place] * m;
+        /* The next row lies anywhere: all its cache lines are requested at once. */
+        if (place + 1 < stop * n_others && column[place + 1] >= 0)
+            for (int64_t r = 0; r < m; r += 8)
+                FETCH(rows + column[place + 1] * m + r);
         /* Four sums: one sum alone would wait for each addition before the next. */
         double a = 0.0, b = 0.0, c = 0.0, d = 0.0;
         for (int64_t r = 0; r < m; r += 4) {

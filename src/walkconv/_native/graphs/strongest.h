@@ -4,7 +4,7 @@
  * limits of its row and its columns at once, without branches, in vector instructions, and
  * looked at one by one only if one of them is strong enough. */
 
-static void NAMED(insert_tile)(const REAL *tile, int64_t n_rows, int64_t n_columns, int64_t row,
+FOR_EACH_VECTOR static void NAMED(insert_tile)(const REAL *tile, int64_t n_rows, int64_t n_columns, int64_t row,
                                int64_t column, REAL *of_rows, REAL *of_columns,
                                const struct best *mine, const struct best *its)
 {

@@ -8,8 +8,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from walkconv import _native
+
 CHUNK_BYTES = 2**24
-"""Most bytes of a block that are dense and in double precision at once."""
+"""Most bytes of a block that are read at once."""
+PIECE_BYTES = 2**17
+"""Bytes of rows in double precision that are computed at once: they stay in the second cache."""
 ROUNDING = 1e-12
 """Smaller correlations are rounding errors of zero: no edge."""
 
@@ -89,16 +93,61 @@ class Columns:
     def __reduce__(self) -> tuple:
         return Columns, (self.table, self.start, self.stop, self.chosen, self.moments)
 
-    def standardised(self, start: int, stop: int) -> np.ndarray:
+    def standardised(
+        self, start: int, stop: int, dtype: type[np.floating] = np.float64
+    ) -> np.ndarray:
         """Return rows start to stop: centred, each column of length 1, constant columns all zero.
 
         A missing value is zero too: it counts as the mean of its column.
         """
-        rows = self._dense(start, stop) * self.moments.factor
-        rows -= self.moments.mean
-        rows -= self.moments.rest
-        rows /= self.moments.length
-        return _zero_where_missing(rows) if self.has_missing else rows
+        stop = min(stop, self.n_rows)
+        rows = np.empty((stop - start, self.n_columns), dtype)
+        self.standardise(start, stop, rows)
+        return rows
+
+    def standardise(self, start: int, stop: int, rows: np.ndarray) -> None:
+        """Write rows start to stop, standardised in double precision, into an array of floats."""
+        if _native.library() is not None and self._is_plain:
+            self._standardise_plain(start, stop, rows)
+            return
+        done = 0
+        for piece in self._pieces(start, stop):
+            piece *= self.moments.factor
+            piece -= self.moments.mean
+            piece -= self.moments.rest
+            piece /= self.moments.length
+            if self.has_missing:
+                _zero_where_missing(piece)
+            rows[done : done + len(piece)] = piece
+            done += len(piece)
+
+    @property
+    def _is_plain(self) -> bool:
+        """Whether the library can read the table: an array of floats, each row in one piece."""
+        table = self.table
+        return (
+            self.chosen is None
+            and isinstance(table, np.ndarray)
+            and table.dtype in (np.dtype(np.float32), np.dtype(np.float64))  # not byte-swapped
+            and table.flags.aligned
+            and table.strides[1] == table.itemsize
+            and table.strides[0] % table.itemsize == 0
+        )
+
+    def _standardise_plain(self, start: int, stop: int, rows: np.ndarray) -> None:
+        native, moments = _native.library(), self.moments
+        assert native is not None
+        table = self.table[start:stop, self.start : self.stop]
+        native.walkconv_standardise(
+            *(int(table.dtype == np.float64), table.ctypes.data),
+            *(table.strides[0] // table.itemsize, *table.shape),
+            *(
+                _native.address(values, np.float64, self.n_columns)
+                for values in (moments.factor, moments.mean, moments.rest, moments.length)
+            ),
+            *(int(rows.dtype == np.float64), rows.ctypes.data),
+            *(n_bytes // rows.itemsize for n_bytes in rows.strides),
+        )
 
     @property
     def is_lazy(self) -> bool:
@@ -116,7 +165,7 @@ class Columns:
         has_missing = np.isnan(lowest).any()
         if has_missing:
             lowest, highest = self._bounds(np.fmin, np.fmax)
-            n_present -= sum(np.isnan(chunk).sum(axis=0) for chunk in self._chunks())
+            n_present -= sum(np.isnan(piece).sum(axis=0) for piece in self._pieces())
             # A column without values has no bounds. It is measured as if it were all zero.
             lowest, highest = (np.where(n_present, bound, 0.0) for bound in (lowest, highest))
         if not (np.isfinite(lowest) & np.isfinite(highest)).all():
@@ -128,12 +177,14 @@ class Columns:
         factor = np.ldexp(1.0, np.minimum(-exponent, 1023))
         n_values = np.maximum(n_present, 1)
         present = _zero_where_missing if has_missing else _unchanged
-        mean = sum(present(chunk * factor).sum(axis=0) for chunk in self._chunks()) / n_values
+        mean = sum(present(piece * factor).sum(axis=0) for piece in self._pieces()) / n_values
         total, squares = np.zeros(self.n_columns), np.zeros(self.n_columns)
-        for chunk in self._chunks():
-            chunk = present(chunk * factor - mean)
-            total += chunk.sum(axis=0)
-            squares += np.einsum("ij,ij->j", chunk, chunk)
+        for piece in self._pieces():
+            piece *= factor
+            piece -= mean
+            present(piece)
+            total += piece.sum(axis=0)
+            squares += np.einsum("ij,ij->j", piece, piece)
         # `mean` is rounded, so what is left has a small mean of its own: it is taken out as well.
         rest = total / n_values
         length = np.where(is_constant, np.inf, np.sqrt(squares - total * rest))
@@ -141,24 +192,29 @@ class Columns:
 
     def _bounds(self, least: np.ufunc, most: np.ufunc) -> tuple[np.ndarray, np.ndarray]:
         """Return the lowest and the highest value of each column in one reading."""
-        bounds = [(least.reduce(chunk), most.reduce(chunk)) for chunk in self._chunks()]
+        bounds = [(least.reduce(piece), most.reduce(piece)) for piece in self._pieces()]
         lowest, highest = zip(*bounds, strict=True)
         return least.reduce(lowest), most.reduce(highest)
 
-    def _dense(self, start: int, stop: int) -> np.ndarray:
+    def _pieces(self, start: int = 0, stop: int | None = None) -> Iterator[np.ndarray]:
+        """Yield copies of the rows start to stop in double precision, a few at a time."""
+        stop = self.n_rows if stop is None else min(stop, self.n_rows)
+        n_together = max(1, PIECE_BYTES // (8 * self.n_columns))
+        for first in range(start, stop, self.rows_at_once):
+            chunk = self._read(first, min(first + self.rows_at_once, stop))
+            for place in range(0, len(chunk), n_together):
+                piece = chunk[place : place + n_together]
+                yield np.array(piece if self.chosen is None else piece[:, self.chosen], np.float64)
+
+    def _read(self, start: int, stop: int) -> np.ndarray:
+        """Return rows start to stop of all columns from `start` to `stop`, in the table's type."""
         if sp.issparse(self.table):
-            rows = self._sparse_rows[start:stop].toarray()
-        else:
-            rows = np.asarray(self.table[start:stop, self.start : self.stop])
-        return np.asarray(rows if self.chosen is None else rows[:, self.chosen], np.float64)
+            return self._sparse_rows[start:stop].toarray()
+        return np.asarray(self.table[start:stop, self.start : self.stop])
 
     @cached_property
     def _sparse_rows(self) -> sp.csr_array:
         return sp.csr_array(self.table[:, self.start : self.stop])
-
-    def _chunks(self) -> Iterator[np.ndarray]:
-        for start in range(0, self.n_rows, self.rows_at_once):
-            yield self._dense(start, start + self.rows_at_once)
 
 
 def _zero_where_missing(values: np.ndarray) -> np.ndarray:

@@ -69,11 +69,16 @@ def find_strongest(blocks: list[Columns], n_edges: int, client: Any = None) -> S
     # Where the candidates would be a quarter of all columns, steps 1 and 2 save nothing.
     if n_nodes > 4 * (n_edges + SPARE):
         candidates, error = _candidates(blocks, n_kept, done, n_threads)
-        _rank(strongest, np.arange(n_nodes), candidates.column, done, n_threads)
+        # Two cells are added because strengths are rounded to cells before they compare.
+        error += 2 * TIE_CELL
+        strength = np.abs(candidates.value)
+        # `n_edges` columns are stronger than any candidate that lies further below: it is dropped.
+        is_weak = strength < strength[:, n_edges - 1 : n_edges] - 2 * error
+        column = np.where(is_weak, -1, candidates.column)
+        _rank(strongest, np.arange(n_nodes), column, done, n_threads)
         # No column outside the candidates can be stronger than the weakest candidate plus the
-        # error. Two cells are added because strengths are rounded to cells before they compare.
-        others = np.abs(candidates.value[:, -1]) + error + 2 * TIE_CELL
-        is_sure |= np.abs(strongest.value[:, -1]) > others
+        # error.
+        is_sure |= np.abs(strongest.value[:, -1]) > strength[:, -1] + error
     # Step 3: the undecided columns of each block, against all columns.
     some = [(place, np.flatnonzero(~is_sure[b.start : b.stop])) for place, b in enumerate(blocks)]
     some = [(place, chosen) for place, chosen in some if len(chosen)]
@@ -157,11 +162,15 @@ def _tiles(
                 Strongest(width, n_kept, group[0].start)
                 for width, group in zip(widths, groups, strict=True)
             ]
+            own.tile = None
             found.append(own.best)
             if n_at_once > 1 and get_ident() != caller:
                 limit_products_here(n_threads // n_at_once)
         here, there = sides
-        tile = read(here, 0, rows_at_once).T @ read(there, 0, rows_at_once)
+        # Every tile is written over the one before: new memory costs a page fault per page.
+        if own.tile is None or own.tile.shape != (here.n_columns, there.n_columns):
+            own.tile = np.empty((here.n_columns, there.n_columns), np.float32)
+        tile = np.matmul(read(here, 0, rows_at_once).T, read(there, 0, rows_at_once), out=own.tile)
         for start in range(rows_at_once, n_rows, rows_at_once):
             stop = start + rows_at_once
             tile += read(here, start, stop).T @ read(there, start, stop)
@@ -183,7 +192,7 @@ def _tiles(
 
 
 def _single(block: Columns, start: int, stop: int) -> np.ndarray:
-    return block.standardised(start, stop).astype(np.float32)
+    return block.standardised(start, stop, np.float32)
 
 
 def _strongest_of(n_kept: int, blocks: list[Columns], some: tuple[int, np.ndarray]) -> np.ndarray:
@@ -219,13 +228,14 @@ def _products(
     # A multiple of four, as `add_products` needs it; rows that do not exist stay zero.
     rows_at_once = 4 * min(-(-n_rows // 4), max(1, CHUNK_BYTES // (32 * n_nodes)))
     value = np.zeros(column.shape)
+    rows = np.zeros((n_nodes, rows_at_once))  # transposed: a node's values lie together
     for start in range(0, n_rows, rows_at_once):
-        rows = np.zeros((n_nodes, rows_at_once))  # transposed: a node's values lie together
+        stop = min(start + rows_at_once, n_rows)
+        rows[:, stop - start :] = 0.0
 
-        def read(first: int, last: int, rows: np.ndarray = rows, start: int = start) -> None:
+        def read(first: int, last: int, start: int = start, stop: int = stop) -> None:
             for block in blocks[first:last]:
-                some = block.standardised(start, start + rows_at_once)
-                rows[block.start : block.stop, : len(some)] = some.T
+                block.standardise(start, stop, rows[block.start : block.stop].T)
 
         for_each_range(len(blocks), 1, 1 if blocks[0].is_lazy else n_threads, read)
         add = partial(add_products, rows, nodes, column, value)
