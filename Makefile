@@ -79,7 +79,7 @@ sanitize-%: install
 		PYTHONMALLOC=malloc OMP_NUM_THREADS=1 ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
 		TSAN_OPTIONS='halt_on_error=1 ignore_noninstrumented_modules=1' \
 		WALKCONV_NATIVE="$$(ls build/$*/walkconv/_native/_library*)" \
-		$(BIN)/python -m pytest -q -m 'not slow' -p no:cacheprovider $(if $(findstring thread,$*),$(WATCHED),$(SANITIZED))
+		$(BIN)/python -m pytest -q -m 'not slow' -p no:cacheprovider --capture=sys $(if $(findstring thread,$*),$(WATCHED),$(SANITIZED))
 
 lint: install ## format check, lint, types, import rule
 	$(BIN)/ruff format --check
