@@ -198,10 +198,10 @@ class Columns:
 
     def _pieces(self, start: int = 0, stop: int | None = None) -> Iterator[np.ndarray]:
         """Yield copies of the rows start to stop in double precision, a few at a time."""
-        stop = self.n_rows if stop is None else min(stop, self.n_rows)
+        end: int = self.n_rows if stop is None else min(stop, self.n_rows)
         n_together = max(1, PIECE_BYTES // (8 * self.n_columns))
-        for first in range(start, stop, self.rows_at_once):
-            chunk = self._read(first, min(first + self.rows_at_once, stop))
+        for first in range(start, end, self.rows_at_once):
+            chunk = self._read(first, min(first + self.rows_at_once, end))
             for place in range(0, len(chunk), n_together):
                 piece = chunk[place : place + n_together]
                 yield np.array(piece if self.chosen is None else piece[:, self.chosen], np.float64)
