@@ -33,9 +33,9 @@ net = nn.Sequential(
 )
 
 # %%
-optimizer = torch.optim.AdamW(net.parameters(), lr=3e-3)
+optimizer = torch.optim.AdamW(net.parameters(), lr=1e-2)
 losses = []
-for _ in range(15):
+for _ in range(40):
     for rows in torch.randperm(1400).split(64):
         loss = nn.functional.cross_entropy(net(x[train][rows]), y[train][rows])
         optimizer.zero_grad()
