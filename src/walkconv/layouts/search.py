@@ -10,11 +10,13 @@ review their own edges: they drop those that came out long and add strong ones t
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.spatial import cKDTree
 
+from walkconv._threads import available_threads, done_in_threads
 from walkconv.layouts.axes import fixed_axes
 from walkconv.layouts.edges import joined, mutual_edges, strongest_weights
 from walkconv.layouts.isomap import LandmarkScaling, scale_distances
@@ -148,19 +150,22 @@ def trials(
     n_landmarks : int
         Nodes from which distances are measured.
     """
-    found = []
     few = min(n_landmarks, TRIAL_LANDMARKS)
     each = [Relation(weight) for weight in relations]
-    for relation in each:
+
+    def trials_of(relation: Relation) -> list[Trial]:
         weight = relation.weight
         best = strongest_weights(weight, max(tried))
+        found = []
         seen: set[int] = set()
         for n_edges in tried:
             edges = mutual_edges(weight, best, n_edges)
             if edges.nnz not in seen:  # ties, or few edges, make it the graph of a lower number
                 seen.add(edges.nnz)
                 found.append(Trial.of(relation, each[-1], joined(edges, weight), few))
-    return found
+        return found
+
+    return [trial for found in _in_threads(trials_of, each) for trial in found]
 
 
 def best_candidate(
@@ -192,11 +197,12 @@ def best_candidate(
     if rough[0].kept < HOPELESS or (n_dims > 1 and rough[0].whole < WHOLE):
         return _candidate(rough[0].trial, n_dims)
     first = _finalists(rough)
-    found = _reviewed_layouts([_candidate(each.trial, n_dims) for each in first], n_dims, score, 2)
+    polished = _polished([each.trial for each in first], n_dims)
+    found = _reviewed_layouts(polished, n_dims, score, 2)
     best = max(fitting_rings(found) or found, key=score)
     if n_dims == 2 and best.fit < FLAT and len(best.positions) <= MOST_WIDE:
         others = [each.trial for each in rough if each not in first]
-        more = [_candidate(trial, n_dims) for trial in [*others, *_unfolded(starts)]]
+        more = _polished([*others, *_unfolded(starts)], n_dims)
         best = max(best, *_reviewed_layouts(more, n_dims, score, N_WIDE), key=score)
     if len(best.positions) > len(best.trial.scaling.landmarks) < n_landmarks:
         trial = best.trial.again(best.trial.edges, n_landmarks)
@@ -208,8 +214,20 @@ def best_candidate(
 
 def _rough(starts: Sequence[Trial], n_dims: int) -> list[Candidate]:
     """Return the layouts as Isomap has them, those that keep most first."""
-    rough = [_candidate(trial, n_dims, is_polished=False) for trial in starts]
+    rough = _in_threads(lambda trial: _candidate(trial, n_dims, is_polished=False), starts)
     return sorted(rough, key=lambda candidate: -candidate.kept)
+
+
+def _polished(trials: Sequence[Trial], n_dims: int) -> list[Candidate]:
+    """Return the layouts of the trials, moved to the least stress."""
+    return _in_threads(lambda trial: _candidate(trial, n_dims), trials)
+
+
+def _in_threads(work: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
+    """Return ``work(item)`` for all items, in their order."""
+    numbers = range(len(items))
+    done = dict(done_in_threads(lambda number: work(items[number]), numbers, available_threads()))
+    return [done[number] for number in numbers]
 
 
 def _reviewed_layouts(
@@ -222,11 +240,12 @@ def _reviewed_layouts(
     found = sorted(found, key=lambda each: -score(each))
     last = (fitting_rings(found) or found)[:n_reviewed]
     for _ in range(N_REVIEWS):
-        reviewed = [
-            _candidate(trial, n_dims)
-            for trial, before in ((_reviewed(each), each) for each in last)
+        changed = [
+            trial
+            for trial, before in zip(_in_threads(_reviewed, last), last, strict=True)
             if (trial.edges != before.trial.edges).nnz
         ]
+        reviewed = _polished(changed, n_dims)
         found += reviewed
         last = sorted(reviewed, key=lambda each: -score(each))[: max(2, len(last) // 2)]
     return found
@@ -239,13 +258,14 @@ def _unfolded(starts: Sequence[Trial]) -> list[Trial]:
     plane such a relation draws both halves over each other. With three axes the halves lie one
     above the other, so its edge is longer than a step within a half, and a review drops it.
     """
-    unfolded = []
-    for candidate in _finalists(_rough(starts, 3), 1)[:N_UNFOLDED]:
+
+    def unfolded(candidate: Candidate) -> Trial:
         trial = candidate.trial
         for _ in range(2):
             trial = _reviewed(_candidate(trial, 3))
-        unfolded.append(trial)
-    return unfolded
+        return trial
+
+    return _in_threads(unfolded, _finalists(_rough(starts, 3), 1)[:N_UNFOLDED])
 
 
 def _finalists(rough: Sequence[Candidate], n_each: int = N_OF_RELATION) -> list[Candidate]:
