@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
-from walkconv import layout_columns
+from walkconv import GraphCNNClassifier, Layout, layout_columns
 from walkconv.layouts import from_table
 from walkconv.layouts.channels import find_channels
 from walkconv.layouts.partial import (
@@ -114,6 +115,33 @@ def test_columns_of_one_place_are_channels_of_one_node(rng):
     assert share_of_unit_steps(layout, sites[place[first]]) > 0.9
     alone = layout_columns(X, n_dims=2, channels=False)
     assert alone.n_nodes == 243
+    stacked = layout.stack(X)
+    assert stacked.shape == (len(X), 81, 3)
+    for column in (0, 100, 242):
+        there = stacked[:, layout.node[column], layout.channel[column]]
+        np.testing.assert_array_equal(there, X[:, column])
+    names = layout.node_names([f"{p}.{s}" for p, s in zip(place, shade, strict=True)])
+    shades = {tuple(name.split(".")[1] for name in each) for each in names}
+    assert len(shades) == 1, "each node has its channels in the same order"
+    assert all(len({name.split(".")[0] for name in each}) == 1 for each in names)
+    y = (X[:, place == 40].sum(axis=1) > 0).astype(int)
+    model = GraphCNNClassifier("C3-FC4", n_neighbors=9, order=layout.positions, max_iter=1)
+    model.fit(stacked, y)
+    assert model.neighbors_.n_nodes == 81
+    assert model.scaling_.mean.shape == (81, 3)
+
+
+def test_a_node_without_a_channel_has_zeros_there_and_a_table_of_other_columns_is_refused():
+    none, two = np.zeros(1), np.zeros((2, 1))
+    layout = Layout(two, none, "none", 0.0, 0.0, "", np.array([0, 1, 1]), np.array([0, 1, 0]))
+    X = np.array([[1.0, 2.0, 3.0]])
+    np.testing.assert_array_equal(layout.stack(X), [[[1.0, 0.0], [3.0, 2.0]]])
+    np.testing.assert_array_equal(layout.stack(sp.csr_array(X)), layout.stack(X))
+    assert layout.node_names("abc") == [("a",), ("c", "b")]
+    with pytest.raises(ValueError, match="X must have the 3 columns that were laid out; got 2"):
+        layout.stack(X[:, :2])
+    with pytest.raises(ValueError, match="a name for each of 3 columns; got 2"):
+        layout.node_names("ab")
 
 
 def test_a_plane_has_no_channels(plane):
