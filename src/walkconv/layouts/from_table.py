@@ -1,7 +1,6 @@
 """The columns of a table become a layout."""
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -10,7 +9,7 @@ from scipy.sparse.csgraph import connected_components
 
 from walkconv._checks import check_flag, check_table
 from walkconv.layouts.channels import find_channels
-from walkconv.layouts.explained import explained
+from walkconv.layouts.explained import Judge
 from walkconv.layouts.from_graph import GAP, layout_of
 from walkconv.layouts.kind import check_dims, fewest_dims
 from walkconv.layouts.layout import Layout
@@ -23,7 +22,6 @@ from walkconv.layouts.partial import (
     nearby_partial_correlations,
     strongest_relations,
 )
-from walkconv.layouts.search import Judge
 
 RIDGES = (Ridge(0.1, 10.0), Ridge(0.03, 10.0), Ridge(0.3, 10.0), Ridge(0.01, 0.0))
 TRIED_EDGES = (2, 3, 4, 5, 6, 8)
@@ -87,7 +85,7 @@ def layout_columns(
     judge: Judge | None = None
     if correlation is not None:
         first = np.unique(node, return_index=True)[1][main]
-        judge = partial(explained, correlation[np.ix_(first, first)], effective[varying][first])
+        judge = Judge(correlation[np.ix_(first, first)], effective[varying][first])
     best = fewest_dims(
         relations, dims=dims, tried=TRIED_EDGES, n_landmarks=N_LANDMARKS, judge=judge
     )

@@ -8,8 +8,9 @@ import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
 from walkconv._checks import check_integer, check_option
+from walkconv.layouts.explained import Judge
 from walkconv.layouts.layout import KINDS, Kind
-from walkconv.layouts.search import WHOLE, Candidate, Judge, best_candidate, trials
+from walkconv.layouts.search import WHOLE, Candidate, best_candidate, trials
 
 
 @dataclass(frozen=True)
@@ -45,11 +46,14 @@ def kind_of(candidate: Candidate) -> tuple[Kind, str]:
         reason = f"the nodes fall into groups, so a {kind} would join what is not related"
         return "none", reason
     is_adequate = candidate.fit >= limit.least_fit
+    by_table = ""
+    if candidate.share is not None:
+        by_table = f"near columns explain {candidate.share:.0%} of what the most related explain, "
     reason = (
         f"a {kind} {'fits' if is_adequate else 'does not fit'}: stress {candidate.stress:.2g}, "
-        f"{candidate.kept:.0%} of the strong relations lead to near nodes, "
+        f"{by_table}{candidate.kept:.0%} of the strong relations lead to near nodes, "
         f"{candidate.crowded:.0%} of their paths close a triangle; "
-        f"that counts {candidate.fit:.2f} of 1 (at least {limit.least_fit})"
+        f"that counts {candidate.fit:.2f} (at least {limit.least_fit})"
     )
     return (kind if is_adequate else "none"), reason
 
@@ -82,7 +86,7 @@ def fewest_dims(
         The numbers of edges of a node to try.
     n_landmarks : int
         Nodes from which distances are measured.
-    judge : function of positions and period, optional
+    judge : Judge, optional
         See `best_candidate`.
     """
     n_nodes = relations[0].shape[0]

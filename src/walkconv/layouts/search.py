@@ -19,6 +19,7 @@ from scipy.spatial import cKDTree
 from walkconv._threads import available_threads, done_in_threads
 from walkconv.layouts.axes import fixed_axes
 from walkconv.layouts.edges import joined, mutual_edges, strongest_weights
+from walkconv.layouts.explained import Judge
 from walkconv.layouts.isomap import LandmarkScaling, scale_distances
 from walkconv.layouts.kept import Relation
 from walkconv.layouts.lattice import evened
@@ -34,8 +35,10 @@ HOPELESS = 0.5
 """Layouts that keep less than this at the start are moved once, and not reviewed."""
 WHOLE = 0.5
 """Nodes that hang together less than this fall into groups: no plane or volume joins them."""
-STRESS_WEIGHT, CROWD_WEIGHT = 5.0, 0.2
+STRESS_WEIGHT, CROWD_WEIGHT, LACK_WEIGHT = 5.0, 0.2, 4.0
 """What counts against a layout when its kind is decided."""
+WITH_TABLE = 0.2
+"""Counts for a layout of a table, whose lack is known: a graph alone must fit better."""
 N_OF_RELATION = 1
 """Best starts of each relation that are polished."""
 FLAT = 0.93
@@ -56,9 +59,6 @@ CUT_OPEN = 0.1
 """A line that keeps this much more than a ring is no ring cut open."""
 COST_OF_STRESS = 2.0
 """Stress counts so much against what a layout explains or keeps."""
-
-
-Judge = Callable[[np.ndarray, np.ndarray], float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,6 +120,9 @@ class Candidate:
         Near 0 where the strongest relations are those of a lattice, larger in a crowd.
     trial : Trial
         What the distances were made from.
+    share : float or None
+        What the nearest columns explain, divided by what the most related columns explain. None
+        without a table, or before a layout was chosen.
     """
 
     positions: np.ndarray
@@ -129,11 +132,15 @@ class Candidate:
     whole: float
     crowded: float
     trial: Trial
+    share: float | None = None
 
     @property
     def fit(self) -> float:
-        """How well the layout shows the relations: 1 at best."""
-        return self.kept - STRESS_WEIGHT * self.stress - CROWD_WEIGHT * self.crowded
+        """How well the layout shows the relations."""
+        shown = self.kept - STRESS_WEIGHT * self.stress - CROWD_WEIGHT * self.crowded
+        if self.share is None:
+            return shown
+        return shown + WITH_TABLE - LACK_WEIGHT * max(0.0, 1.0 - self.share)
 
 
 def trials(
@@ -184,18 +191,19 @@ def best_candidate(
         Axes of the layout.
     n_landmarks : int
         Nodes from which distances are measured in the end.
-    judge : function of positions and period, optional
-        How well they explain the table: larger is better. By default what they keep counts.
+    judge : Judge, optional
+        Knows how well positions explain the table. By default what they keep counts.
     """
 
     def score(candidate: Candidate) -> float:
-        value = judge(candidate.positions, candidate.period) if judge else candidate.kept
+        places = candidate.positions, candidate.period
+        value = judge.explained(*places) if judge else candidate.kept
         return value - COST_OF_STRESS * candidate.stress
 
     rough = _rough(starts, n_dims)
     rough = fitting_rings(rough) or rough
     if rough[0].kept < HOPELESS or (n_dims > 1 and rough[0].whole < WHOLE):
-        return _candidate(rough[0].trial, n_dims)
+        return _with_share(_candidate(rough[0].trial, n_dims), starts, judge)
     first = _finalists(rough)
     polished = _polished([each.trial for each in first], n_dims)
     found = _reviewed_layouts(polished, n_dims, score, 2)
@@ -209,7 +217,15 @@ def best_candidate(
         best = max(best, _candidate(trial, n_dims), key=score)
     relations = {id(trial.relation): trial.relation for trial in starts}.values()
     kept = max(relation.kept(best.positions, best.period) for relation in relations)
-    return replace(best, kept=kept)
+    return _with_share(replace(best, kept=kept), starts, judge)
+
+
+def _with_share(best: Candidate, starts: Sequence[Trial], judge: Judge | None) -> Candidate:
+    """Return the chosen layout with what its nearest columns explain."""
+    if judge is None:
+        return best
+    relation = starts[0].relation.weight
+    return replace(best, share=judge.share(best.positions, best.period, relation))
 
 
 def _rough(starts: Sequence[Trial], n_dims: int) -> list[Candidate]:
