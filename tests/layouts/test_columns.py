@@ -1,5 +1,7 @@
 """From the values of a table alone: what its columns form, and where each stands."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -7,6 +9,7 @@ import scipy.sparse as sp
 from walkconv import GraphCNNClassifier, Layout, layout_columns
 from walkconv.layouts import from_table
 from walkconv.layouts.channels import find_channels
+from walkconv.layouts.kind import kind_of
 from walkconv.layouts.partial import (
     Ridge,
     column_moments,
@@ -191,6 +194,25 @@ def test_a_line_that_fits_as_well_as_a_ring_is_the_ring_cut_open(plane):
     line, ring = tried(0.0, 0.001, 0.95), tried(8.0, 0.002, 0.9)
     assert fitting_rings([line, ring]) == [ring]
     assert fitting_rings([line, tried(8.0, 0.05, 0.9), tried(8.0, 0.002, 0.8)]) == []
+
+
+def test_a_plane_of_a_table_may_show_less_if_its_nearest_columns_explain_what_there_is(plane):
+    relation = strongest_relations(relations(plane[0])[0])
+    (trial,) = trials([relation], tried=[4], n_landmarks=8)
+    places = np.stack(np.divmod(np.arange(36.0), 6), axis=1)
+    of_graph = Candidate(
+        places, np.zeros(2), 0.01, 0.7, 1.0, 0.1, trial
+    )  # 0.63, and 0.75 is needed
+    assert kind_of(of_graph)[0] == "none"
+    assert kind_of(replace(of_graph, share=0.99))[0] == "plane"
+    assert kind_of(replace(of_graph, share=1.2))[0] == "plane"
+    lacking = replace(of_graph, share=0.94)
+    assert kind_of(lacking)[0] == "none"
+    assert "explain 94% of what the most related explain" in kind_of(lacking)[1]
+    better = replace(of_graph, kept=0.8)
+    assert kind_of(better)[0] == "none"
+    assert kind_of(replace(better, kept=0.83))[0] == "plane"
+    assert kind_of(replace(better, kept=0.83, share=0.9))[0] == "none"
 
 
 def test_a_table_without_columns_that_vary_is_refused():
