@@ -213,6 +213,9 @@ def test_a_plane_of_a_table_may_show_less_if_its_nearest_columns_explain_what_th
     assert kind_of(better)[0] == "none"
     assert kind_of(replace(better, kept=0.83))[0] == "plane"
     assert kind_of(replace(better, kept=0.83, share=0.9))[0] == "none"
+    volume = np.stack(np.unravel_index(np.arange(125), (5, 5, 5)), axis=1).astype(float)
+    crowd = replace(of_graph, positions=volume, period=np.zeros(3), kept=0.8, share=1.0)
+    assert kind_of(crowd)[0] == "none"  # three axes have room for what a crowd relates
 
 
 def test_a_table_without_columns_that_vary_is_refused():

@@ -37,8 +37,9 @@ WHOLE = 0.5
 """Nodes that hang together less than this fall into groups: no plane or volume joins them."""
 STRESS_WEIGHT, CROWD_WEIGHT, LACK_WEIGHT = 5.0, 0.2, 4.0
 """What counts against a layout when its kind is decided."""
-WITH_TABLE = 0.2
-"""Counts for a layout of a table, whose lack is known: a graph alone must fit better."""
+WITH_TABLE = {1: 0.2, 2: 0.2, 3: 0.0}
+"""Counts for a layout of a table, whose lack is known: a graph alone must fit better. With three
+axes there is room for nearly all related columns, structure or not, so it says little."""
 N_OF_RELATION = 1
 """Best starts of each relation that are polished."""
 FLAT = 0.93
@@ -140,7 +141,8 @@ class Candidate:
         shown = self.kept - STRESS_WEIGHT * self.stress - CROWD_WEIGHT * self.crowded
         if self.share is None:
             return shown
-        return shown + WITH_TABLE - LACK_WEIGHT * max(0.0, 1.0 - self.share)
+        lack = max(0.0, 1.0 - self.share)
+        return shown + WITH_TABLE[self.positions.shape[1]] - LACK_WEIGHT * lack
 
 
 def trials(
