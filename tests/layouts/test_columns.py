@@ -1,5 +1,6 @@
 """From the values of a table alone: what its columns form, and where each stands."""
 
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 from walkconv import GraphCNNClassifier, Layout, layout_columns
-from walkconv.layouts import from_table
+from walkconv.layouts import from_table, search
 from walkconv.layouts.channels import find_channels
 from walkconv.layouts.kind import kind_of
 from walkconv.layouts.partial import (
@@ -67,6 +68,26 @@ def test_the_same_table_has_the_same_layout_bit_for_bit(plane):
     np.testing.assert_array_equal(
         layout_columns(X, n_dims=2).positions, layout_columns(X, n_dims=2).positions
     )
+
+
+def test_the_number_of_threads_does_not_change_the_layout(rng, monkeypatch):
+    X = np.cumsum(rng.normal(size=(200, 40)), axis=1)[:, rng.permutation(40)]
+    found = []
+    for n_threads in (1, 3):
+        monkeypatch.setattr(search, "available_threads", lambda n=n_threads: n)
+        found.append(layout_columns(X, n_dims=2))
+    np.testing.assert_array_equal(found[0].positions, found[1].positions)
+    assert found[0].reason == found[1].reason
+
+
+def test_work_in_threads_is_returned_in_the_order_of_the_items(monkeypatch):
+    monkeypatch.setattr(search, "available_threads", lambda: 2)
+
+    def waited(seconds):
+        time.sleep(seconds)
+        return seconds
+
+    assert search._in_threads(waited, [0.3, 0.0, 0.1]) == [0.3, 0.0, 0.1]
 
 
 def test_a_series_is_a_line_in_its_order(rng):
