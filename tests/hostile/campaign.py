@@ -14,7 +14,7 @@ from threading import Lock
 
 from tests.hostile.bases import BASES
 from tests.hostile.mutate import mutate
-from tests.hostile.worker import Worker
+from tests.hostile.worker import HARMLESS, Worker
 
 CORPUS = Path(__file__).parent / "corpus"
 SLOW = {"fit checkpoint": 0.25, "model": 1.5, "choosing fit": 0.05, "command": 0.1}
@@ -75,8 +75,7 @@ class Found:
     @property
     def n_findings(self):
         """Number of cases in which a promise was broken."""
-        harmless = ("ok", "refused", "malformed")
-        return sum(n for (_, what), n in self.counts.items() if what not in harmless)
+        return sum(n for (_, what), n in self.counts.items() if what not in HARMLESS)
 
     def __str__(self):
         return f"{self.counts.total()} cases, {self.n_findings} findings"

@@ -45,12 +45,16 @@ MAKE = "make "
 """Before a kind: its valid files are asked for."""
 
 
+HARMLESS = ("ok", "refused", "malformed", "polars")
+
+
 @dataclass(frozen=True)
 class Outcome:
-    """What a case came to: "ok", "refused", "malformed", or a finding.
+    """What a case came to: "ok", "refused", "malformed", "polars", or a finding.
 
-    Findings are "raw" (an error of an unclear class), "wrong" (an answer), "memory", "hang" and
-    "crash". What was refused has the message as its detail.
+    "polars" is a page of Parquet that makes polars abort the process: SECURITY.md names it as a
+    limit, and the campaign counts it. Findings are "raw" (an error of an unclear class), "wrong"
+    (an answer), "memory", "hang" and "crash". What was refused has the message as its detail.
     """
 
     what: str
@@ -60,7 +64,7 @@ class Outcome:
     @property
     def is_finding(self):
         """Whether the library broke a promise."""
-        return self.what not in ("ok", "refused", "malformed")
+        return self.what not in HARMLESS
 
 
 class Worker:
@@ -96,7 +100,10 @@ class Worker:
         code = self.process.wait()
         self._forget()
         said = Path(self.folder.name, "stderr").read_text(errors="replace")[-2000:]
-        return Outcome("crash", f"exit code {code}\n{said}") if is_ready else Outcome("hang")
+        if not is_ready:
+            return Outcome("hang")
+        is_of_polars = code == -signal.SIGABRT and "polars_parquet" in said
+        return Outcome("polars" if is_of_polars else "crash", f"exit code {code}\n{said}")
 
     def close(self):
         """End the process."""
