@@ -88,8 +88,9 @@ SETTINGS = """
     conv_dropout : float, default 0.0
         Probability that training drops a column with all its channels after a convolution (a group
         after pooling).
-    solver : "adamw", "adam" or "rmsprop", default "adamw"
-        The optimizer.
+    solver : "adamw", "adam", "rmsprop", "lbfgs" or "auto", default "auto"
+        The optimizer. "lbfgs" solves a linear model over all rows at once, in one epoch, without a
+        learning rate: quick and exact for tables of some million values. ("adamw")
     schedule : "one_cycle" or "constant", default "one_cycle"
         "one_cycle" raises the learning rate over the first 30 % of `max_iter` epochs and then
         lowers it to zero.
@@ -210,7 +211,7 @@ class GraphCNN(Answers):
     soft_clip: float | None = 3.0
     dropout: float | Literal["auto"] = "auto"
     conv_dropout: float = 0.0
-    solver: Literal["adamw", "adam", "rmsprop"] = "adamw"
+    solver: Literal["adamw", "adam", "rmsprop", "lbfgs", "auto"] = "auto"
     schedule: Literal["one_cycle", "constant"] = "one_cycle"
     learning_rate: float | Literal["auto"] = "auto"
     weight_decay: float | Literal["auto"] = "auto"

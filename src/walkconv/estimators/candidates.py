@@ -140,6 +140,7 @@ def _settings(situation: Situation, architecture: str, **others: Any) -> dict[st
         "shift": 0,
         "standardize": True,
         "dropout": 0.2 if situation.is_classification else 0.5,
+        "solver": "adamw",
         "learning_rate": 1e-3,
         "weight_decay": 1e-2,
         "max_iter": 20,

@@ -20,7 +20,7 @@ from walkconv._checks import (
 from walkconv._defaults import N_NEIGHBORS
 from walkconv.networks.architecture import Convolution, Layer, Pooling, parse_architecture
 from walkconv.networks.network import Dropped, Weighting
-from walkconv.training.loop import SCHEDULES, SOLVERS, Precision, TrainingSettings
+from walkconv.training.loop import SCHEDULES, SOLVERS, WHOLE, Precision, TrainingSettings
 from walkconv.training.losses import Loss
 from walkconv.training.scoring import Scorer, check_scoring
 
@@ -32,6 +32,7 @@ CHOSEN = {
     "shift": "auto",
     "standardize": "auto",
     "dropout": "auto",
+    "solver": "auto",
     "learning_rate": "auto",
     "weight_decay": "auto",
     "max_iter": "auto",
@@ -43,6 +44,7 @@ FIXED = {
     "order": "visits",
     "shift": 0,
     "standardize": True,
+    "solver": "adamw",
     "learning_rate": 1e-3,
     "weight_decay": 1e-2,
     "max_iter": 20,
@@ -196,6 +198,12 @@ def check_settings(parameters: Mapping[str, Any]) -> Settings:
             "shift moves rows along the neighbours of the columns: the architecture must begin "
             f"with a C layer; got {given['architecture']!r} with shift={shift}."
         )
+    check_option(given["solver"], "solver", list(SOLVERS))
+    if given["solver"] == WHOLE and layers:
+        raise ValueError(
+            f"solver={WHOLE!r} solves linear models: architecture must be ''; got "
+            f"{given['architecture']!r}. Choose 'adamw' for networks."
+        )
     check_flag(given["warm_start"], "warm_start")
     patience = _check_patience(given["early_stopping"])
     return Settings(
@@ -236,7 +244,7 @@ def check_settings(parameters: Mapping[str, Any]) -> Settings:
 def _check_training(given: Mapping[str, Any], patience: int | None) -> TrainingSettings:
     rate = check_number(given["learning_rate"], "learning_rate", minimum=0, is_open=True)
     return TrainingSettings(
-        solver=check_option(given["solver"], "solver", list(SOLVERS)),
+        solver=given["solver"],
         schedule=check_option(given["schedule"], "schedule", list(SCHEDULES)),
         learning_rate=rate,
         weight_decay=check_number(given["weight_decay"], "weight_decay", minimum=0),

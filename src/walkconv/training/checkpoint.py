@@ -20,7 +20,7 @@ from walkconv._checks import check_integer, check_number
 from walkconv._files import only_user
 from walkconv._identity import first_change
 from walkconv.persistence import ModelFileError, read_file, write_file
-from walkconv.training.loop import Training
+from walkconv.training.loop import WHOLE, Training
 from walkconv.training.processes import ALONE, Processes
 
 KIND = "checkpoint"
@@ -211,8 +211,12 @@ def _check_history(history: Any, training: Training) -> list[dict[str, Any]]:
 def _check_moments(
     moments: dict[int, dict[str, Tensor]], parameters: Sequence[Tensor], training: Training
 ) -> None:
-    """Refuse moments that the solver could not go on with; a frozen weight has none."""
-    n_trained = sum(parameter.requires_grad for parameter in parameters)
+    """Refuse moments that the solver could not go on with.
+
+    A frozen weight has none, and "lbfgs" keeps none from one epoch to the next.
+    """
+    is_whole = training.settings.solver == WHOLE
+    n_trained = 0 if is_whole else sum(parameter.requires_grad for parameter in parameters)
     if len(moments) != n_trained:
         raise ValueError(f"there must be moments of {n_trained} weights; there are {len(moments)}.")
     n_steps = float(training.epoch * len(training.batches))

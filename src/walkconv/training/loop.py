@@ -27,6 +27,7 @@ from walkconv._progress import has_bar
 from walkconv._warnings import warn_user
 from walkconv.training.batches import Batches
 from walkconv.training.countdown import Countdown
+from walkconv.training.lbfgs import LBFGS
 from walkconv.training.processes import ALONE, Processes
 from walkconv.training.rmsprop import RMSprop
 from walkconv.training.whole_batch import whole_batch
@@ -35,6 +36,8 @@ BatchLoss = Callable[[Tensor, Tensor], Tensor]
 Precision = Literal["float32", "bfloat16"]
 Score = Callable[[nn.Module], float]
 LOGGER = logging.getLogger("walkconv")
+WHOLE = "lbfgs"
+"""The solver whose steps take all rows."""
 WARM_UP = 0.3
 FIRST_SHARE = 0.04
 TURN = RLock()
@@ -77,9 +80,18 @@ def _rmsprop(parameters: Iterable[Parameter], rate: float, decay: float) -> Opti
     return RMSprop(parameters, lr=rate, alpha=0.9, weight_decay=decay)
 
 
+def _lbfgs(parameters: Iterable[Parameter], rate: float, decay: float) -> Optimizer:
+    return LBFGS(parameters, weight_decay=decay)
+
+
 Solver = Callable[[Iterable[Parameter], float, float], Optimizer]
 
-SOLVERS: dict[str, Solver] = {"adamw": _adamw, "adam": _adam, "rmsprop": _rmsprop}
+SOLVERS: dict[str, Solver] = {
+    "adamw": _adamw,
+    "adam": _adam,
+    "rmsprop": _rmsprop,
+    WHOLE: _lbfgs,
+}
 SCHEDULES: dict[str, Callable[[float], float]] = {"one_cycle": one_cycle, "constant": constant}
 """From the progress of the training in [0, 1] to the share of the learning rate."""
 
@@ -139,6 +151,10 @@ class TrainingSettings:
     patience: int | None
     precision: Precision = "float32"
 
+    def rows_at_once(self, n_rows: int) -> int:
+        """Return the rows of a step."""
+        return n_rows if self.solver == WHOLE else self.batch_size or fitting_size(n_rows)
+
 
 class Training:
     """The training of one network, an epoch at a time.
@@ -190,7 +206,7 @@ class Training:
         self.optimizer = SOLVERS[settings.solver](
             network.parameters(), settings.learning_rate, settings.weight_decay
         )
-        self.batches = _batches(len(table), settings.batch_size or fitting_size(len(table)))
+        self.batches = _batches(len(table), settings.rows_at_once(len(table)))
         self.history: list[dict[str, Any]] = []
         self.best = _copy_of(network.state_dict())
         self.best_epoch = 0
@@ -249,34 +265,65 @@ class Training:
             progress = (self.epoch + number / len(self.batches)) / self.settings.max_iter
             self._set_rate(max(progress, min(1.0, self._time())))
             rows = order[part]
-            loss = self._contribution(rows)
-            self.optimizer.zero_grad()
-            loss.backward()
-            self.processes.sum_gradients(self.network.parameters())
-            self.optimizer.step()
+            loss = self._step(rows, lambda: before + time.perf_counter() - started)
             total += loss.detach().cpu() * len(rows)
             n_rows += len(rows)
             self._spent = before + time.perf_counter() - started
             after_batch()
         return float(self.processes.sum(total)) / n_rows
 
+    def _step(self, rows: np.ndarray, spent: Callable[[], float]) -> Tensor:
+        """Change the weights by what a batch says, and return what this process adds to its loss.
+
+        `spent` gives the seconds since the training began: a solver may look at the batch often.
+        """
+        contribution = self._contribution(rows)
+        is_whole = self.settings.solver == WHOLE  # every process then needs the loss of all rows
+        is_first = True
+
+        def differentiated() -> Tensor:
+            nonlocal is_first
+            if not is_first:
+                self._spent = spent()
+                if self._time() >= 1:
+                    raise StopIteration
+            is_first = False
+            loss = contribution()
+            self.optimizer.zero_grad()
+            loss.backward()
+            self.processes.sum_gradients(self.network.parameters())
+            return self.processes.sum(loss.detach().clone()) if is_whole else loss
+
+        loss = self.optimizer.step(differentiated)
+        return loss / self.processes.size if is_whole else loss
+
     def _time(self) -> float:
         """Return the share of the time that is spent, 0 without a limit."""
         return 0.0 if self.seconds is None else self._spent / max(self.seconds, 1e-9)
 
-    def _contribution(self, rows: np.ndarray) -> Tensor:
-        """Return what this process adds to the loss of a batch.
+    def _contribution(self, rows: np.ndarray) -> Callable[[], Tensor]:
+        """Return a function for what this process adds to the loss of a batch.
 
         If there are fewer rows than processes, every process takes all of them.
         """
         everyone = self.processes
         sharing = everyone if len(rows) >= everyone.size else ALONE
         mine = rows[sharing.part(len(rows))]
-        shared = nullcontext() if sharing is ALONE else whole_batch(sharing)
-        with products_in(self.settings.precision, self.table.device), shared:
-            outputs = self.network(*self.table.batch(mine)).float()
         share = len(mine) / len(rows) * sharing.size / everyone.size
-        return self.batch_loss(outputs, torch.from_numpy(mine)) * share
+        numbers = torch.from_numpy(mine)
+
+        def shared() -> AbstractContextManager[None]:
+            return nullcontext() if sharing is ALONE else whole_batch(sharing)
+
+        with shared():
+            inputs = self.table.batch(mine)
+
+        def contribution() -> Tensor:
+            with products_in(self.settings.precision, self.table.device), shared():
+                outputs = self.network(*inputs).float()
+            return self.batch_loss(outputs, numbers) * share
+
+        return contribution
 
     def _set_rate(self, progress: float) -> None:
         for group in self.optimizer.param_groups:
