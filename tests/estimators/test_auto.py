@@ -295,6 +295,41 @@ def test_a_graph_that_sees_y_is_learned_from_the_training_part(table, classes, g
     assert n_rows.count(len(table)) <= 1  # the fit of what was chosen
 
 
+def test_a_linear_model_is_compared_with_the_penalty_that_does_best(rng):
+    X = rng.normal(size=(80, 40))
+    noise, plain = rng.normal(size=80), X[:, 0] - X[:, 1]
+    penalties = []
+    for y in (plain + 3 * noise, plain):
+        model = GraphCNNRegressor(random_state=0, max_iter=1).fit(X, y)
+        words = next(each["candidate"] for each in model.choices_ if "linear" in each["candidate"])
+        penalties.append(float(words.split("penalty ")[1]))
+    assert penalties[0] > 10 * penalties[1]
+    fixed = GraphCNNRegressor(weight_decay=0.03, **QUICK).fit(X, plain)
+    assert any(each["candidate"] == "linear model, penalty 0.03" for each in fixed.choices_)
+
+
+def test_rows_that_come_in_parts_are_never_solved_at_once(table, classes):
+    model = GraphCNNClassifier(random_state=0)
+    model.partial_fit(table, classes, classes=np.unique(classes).tolist())
+    words = [each["candidate"] for each in model.choices_]
+    assert "linear model" in words
+    assert not any("penalty" in each for each in words)
+
+
+def test_trainings_of_equal_length_are_not_repeated(table, classes, monkeypatch):
+    trained = []
+    train = trials.Trials._train
+
+    def watched(self, candidate, division, n_epochs, seconds):
+        trained.append((str(candidate), division, n_epochs))
+        return train(self, candidate, division, n_epochs, seconds)
+
+    monkeypatch.setattr(trials.Trials, "_train", watched)
+    GraphCNNClassifier(**QUICK).fit(table, classes)
+    assert len(trained) > 10
+    assert len(set(trained)) == len(trained)
+
+
 def test_the_graph_of_the_columns_is_found_once(table, classes, monkeypatch):
     calls = []
     find = walkconv.estimators.relations.find_graph

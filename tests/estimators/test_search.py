@@ -65,3 +65,8 @@ def test_a_clear_lead_ends_the_search():
     outcome = compare([True] * 3, runs_of([3.0, 1.0, 2.0], calls), ROUNDS)
     assert outcome.chosen == 1
     assert {call[2] for call in calls} == {0.25}
+
+
+def test_without_tolerance_the_least_loss_wins():
+    run = runs_of([1.0005, 1.0, 1.2], [])
+    assert compare([True] * 3, run, ROUNDS, tolerance=0.0).chosen == 1

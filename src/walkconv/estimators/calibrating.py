@@ -16,10 +16,10 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils import check_random_state
 from torch import nn
 
+from walkconv.estimators.divisions import CHEAP
 from walkconv.estimators.fitting import read_rows, train
 from walkconv.estimators.records import Fitted, Request
 from walkconv.estimators.settings import CALIBRATION_FOLDS
-from walkconv.estimators.trials import CHEAP
 from walkconv.networks import Network
 from walkconv.training.batches import predict
 from walkconv.training.processes import current_processes

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from walkconv._checks import as_real, describe, is_missing, refuse_masked
 from walkconv._samples import kind_of_samples
 from walkconv.estimators.choice import Choice
+from walkconv.estimators.choosing import choose
 from walkconv.estimators.graph_samples import GraphSamples, Nodes
 from walkconv.estimators.identity import (
     digest,
@@ -29,7 +30,7 @@ from walkconv.estimators.records import Fitted, Request, Rows, Target
 from walkconv.estimators.samples import Learned, Lesson, Samples
 from walkconv.estimators.settings import Settings, check_calibration_rows
 from walkconv.estimators.table_samples import Columns, NeedsTarget, TableSamples
-from walkconv.estimators.trials import Parts, choose
+from walkconv.estimators.trials import Parts
 from walkconv.estimators.validation import hold_back, scorer
 from walkconv.networks.network import Network, NetworkPlan
 from walkconv.persistence import ModelFileError
@@ -306,7 +307,8 @@ def _search(
     processes = current_processes()
     numbers, samples = rows.samples.in_memory(request.settings, seed)
     some = Rows(samples, rows.y[numbers], rows.weight[numbers], rows.given[numbers])
-    parts = Parts(request, target, some, seed, _make_networks, _batch_loss, time_left)
+    is_whole = not request.is_part and len(numbers) == len(rows.y)
+    parts = Parts(request, target, some, seed, _make_networks, _batch_loss, time_left, is_whole)
     choice = processes.from_first(lambda: _find_choice(parts, checkpoint, processes))
     # What was found on some of the rows is not the graph of all rows.
     return replace(choice, relations=None) if rows.samples.is_lazy else choice

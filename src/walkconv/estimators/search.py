@@ -88,7 +88,9 @@ class Outcome:
         return _paired(*both[-1])
 
 
-def compare(can_win: Sequence[bool], run: Run, rounds: Sequence[Round]) -> Outcome:
+def compare(
+    can_win: Sequence[bool], run: Run, rounds: Sequence[Round], tolerance: float = 1.0
+) -> Outcome:
     """Return the outcome of a search.
 
     Parameters
@@ -100,6 +102,8 @@ def compare(can_win: Sequence[bool], run: Run, rounds: Sequence[Round]) -> Outco
         (candidate, division, share of its epochs) -> trial; None if the candidate failed or there
         is no time for it.
     rounds : sequence of Round
+    tolerance : float, default 1
+        Standard errors by which the loss of a preferred candidate may be above the least.
     """
     trials: list[list[list[Trial]]] = [[] for _ in can_win]
     running = list(range(len(can_win)))
@@ -112,7 +116,7 @@ def compare(can_win: Sequence[bool], run: Run, rounds: Sequence[Round]) -> Outco
         winners = [candidate for candidate in ranked if can_win[candidate]]
         if not winners or chosen not in (None, *alive):
             break  # no time: what the round before has found stays
-        chosen = _preferred(winners, trials)
+        chosen = _preferred(winners, trials, tolerance)
         if all(_is_clear(trials[chosen][-1], trials[n][-1]) for n in winners if n != chosen):
             break
         kept = {chosen, *winners[: each.n_kept]}
@@ -132,12 +136,12 @@ def _trials_of(candidate: int, run: Run, each: Round) -> list[Trial]:
     return found
 
 
-def _preferred(ranked: Sequence[int], trials: list[list[list[Trial]]]) -> int:
-    """Return the first candidate whose loss is within one standard error of the least."""
+def _preferred(ranked: Sequence[int], trials: list[list[list[Trial]]], tolerance: float) -> int:
+    """Return the first candidate whose loss is within some standard errors of the least."""
     best = ranked[0]
     for candidate in sorted(ranked):
         mean, error = _paired(trials[candidate][-1], trials[best][-1])
-        if mean <= error:
+        if mean <= tolerance * error:
             return candidate
     return best
 
