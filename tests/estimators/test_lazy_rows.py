@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from walkconv import GraphCNNClassifier, GraphCNNRegressor, _samples, correlation_graph
+from walkconv.estimators.choosing import choose
 from walkconv.estimators.table_samples import TableBatches
-from walkconv.estimators.trials import choose
 from walkconv.tables import lazy_rows as module
 from walkconv.tables.lazy_rows import LazyRows, lazy_rows
 from walkconv.tables.scaling import learn_scaling

@@ -52,7 +52,7 @@ class Situation:
         Whether convolutions may be used.
     is_classification : bool
     is_whole : bool
-        Whether training sees all rows at once; not so if they are read in blocks or come in parts.
+        Whether these are all training rows, and not a sample or a part of a stream.
     """
 
     is_graphs: bool

@@ -50,7 +50,7 @@ class Parts:
     time_left : callable or None
         Seconds of the time limit that are left.
     is_whole : bool
-        Whether these are all training rows, and training sees them at once.
+        Whether these are all training rows, and not a sample or a part of a stream.
     """
 
     request: Request

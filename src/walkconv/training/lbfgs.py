@@ -6,6 +6,7 @@ steps on batches need hundreds of passes, and end somewhere near it.
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from typing import cast
 
 import numpy as np
 import torch
@@ -70,7 +71,7 @@ class LBFGS(torch.optim.Optimizer):
             total = float(loss) + float(decay @ x**2) / 2
             if total < best[0]:
                 best = total, x.copy(), loss
-            return total, _flat([each.grad for each in weights]) + decay * x
+            return total, _flat([cast(Tensor, each.grad) for each in weights]) + decay * x
 
         limits = {"maxiter": MOST_PASSES, "ftol": TOLERANCE, "gtol": TOLERANCE}
         with suppress(StopIteration):

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from threading import RLock
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 import torch
@@ -281,7 +281,7 @@ class Training:
         is_whole = self.settings.solver == WHOLE  # every process then needs the loss of all rows
         is_first = True
 
-        def differentiated() -> Tensor:
+        def differentiated() -> Any:  # a Tensor; the stubs of torch say float
             nonlocal is_first
             if not is_first:
                 self._spent = spent()
@@ -294,7 +294,7 @@ class Training:
             self.processes.sum_gradients(self.network.parameters())
             return self.processes.sum(loss.detach().clone()) if is_whole else loss
 
-        loss = self.optimizer.step(differentiated)
+        loss = cast(Tensor, self.optimizer.step(differentiated))
         return loss / self.processes.size if is_whole else loss
 
     def _time(self) -> float:
