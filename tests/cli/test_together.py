@@ -1,6 +1,7 @@
 """``torchrun -m walkconv fit``: one bar, one message of each kind, one model file."""
 
 import os
+import re
 import sys
 import termios
 import threading
@@ -92,7 +93,7 @@ def test_a_process_that_fails_alone_is_heard(run, tmp_path):
 def test_a_wrong_call_is_heard_too(run):
     code, out, err = run("fit", "--wrong")
     assert (code, out) == (2, "")
-    assert "process 1: Error: No such option: --wrong" in err
+    assert re.search("process 1: Error: No such option:? '?--wrong", err)  # versions differ
 
 
 @pytest.mark.usefixtures("second")
