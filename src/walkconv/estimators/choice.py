@@ -41,7 +41,7 @@ class Choice:
         others = [each for each in self.choices if not each["chosen"] and each["score"] is not None]
         words = f"chose {chosen['candidate']}"
         if chosen["score"] is None:
-            return f"{words}: too few rows to compare candidates"
+            return f"{words}: nothing was compared (few rows, little time, or no trial ended)"
         seconds = [each["seconds"] for each in self.choices if "seconds" in each]
         time_taken = f" in {sum(seconds):.1f} s" if seconds else ", compared before"
         words = f"{words} (score {chosen['score']:.4g} on held-back rows)"
