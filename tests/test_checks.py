@@ -3,7 +3,7 @@ import polars as pl
 import pytest
 
 from walkconv import correlation_graph, knn_graph
-from walkconv._checks import check_option, closest, refuse_odd_table
+from walkconv._checks import check_number, check_option, closest, refuse_odd_table
 
 
 @pytest.mark.parametrize(
@@ -64,3 +64,9 @@ def test_a_frame_without_columns_is_refused():
 @pytest.mark.parametrize("table", [[[1, 2]], pl.DataFrame({"a": [1], "b": [2]})])
 def test_other_tables_pass(table):
     refuse_odd_table(table)
+
+
+@pytest.mark.parametrize("value", [10**400, -(10**400)])
+def test_an_integer_that_no_float_holds_is_refused_as_infinite(value):
+    with pytest.raises(ValueError, match="rate must be at least 0 and finite; got -?inf"):
+        check_number(value, "rate", minimum=0)

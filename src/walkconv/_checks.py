@@ -47,7 +47,10 @@ def check_number(
     """Return `value` as a float in [minimum, below), or in (minimum, below) where `is_open`."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
         raise TypeError(f"{name} must be a number; got {describe(value)}.")
-    value = float(value)
+    try:
+        value = float(value)
+    except OverflowError:  # an integer of hundreds of digits
+        value = math.inf if value > 0 else -math.inf
     if not (minimum < value < below or (value == minimum and not is_open)):
         lowest = f"more than {minimum:g}" if is_open else f"at least {minimum:g}"
         highest = "finite" if below == np.inf else f"less than {below:g}"
