@@ -60,6 +60,7 @@ class LazyRows:
         self.shape = (shape[0] if chosen is None else len(chosen), *shape[1:])
         row_bytes = self.dtype.itemsize * max(1, int(np.prod(shape[1:])))
         self.block_rows = max(1, SHUFFLED_BYTES // n_shuffled // row_bytes)
+        self.n_blocks = -(-self.n_stored // self.block_rows)
         self.cache: OrderedDict[int, np.ndarray] = OrderedDict()
 
     def __len__(self) -> int:
@@ -122,13 +123,12 @@ class LazyRows:
     def shuffled(self) -> np.ndarray:
         """Return the numbers of the rows in a random order that needs few blocks at a time."""
         stored = np.arange(len(self)) if self.chosen is None else self.chosen
-        n_blocks = -(-self.n_stored // self.block_rows)
-        if n_blocks <= self.n_shuffled:
+        if self.n_blocks <= self.n_shuffled:
             return torch.randperm(len(self)).numpy()
-        ends = np.searchsorted(stored, np.arange(n_blocks + 1) * self.block_rows)
-        turns = torch.randperm(n_blocks).numpy()
+        ends = np.searchsorted(stored, np.arange(self.n_blocks + 1) * self.block_rows)
+        turns = torch.randperm(self.n_blocks).numpy()
         parts = []
-        for start in range(0, n_blocks, self.n_shuffled):
+        for start in range(0, self.n_blocks, self.n_shuffled):
             group = turns[start : start + self.n_shuffled]
             rows = np.concatenate([np.arange(*ends[[b, b + 1]].tolist()) for b in group])
             parts.append(rows[torch.randperm(len(rows)).numpy()])
@@ -137,6 +137,8 @@ class LazyRows:
     def _span(self, start: int, stop: int) -> np.ndarray:
         """Return stored rows that follow each other."""
         first, last = start // self.block_rows, max(start, stop - 1) // self.block_rows
+        if last > first and self.n_blocks > self.n_shuffled:
+            return self._read(start, stop)  # of a pass over all rows, which are not kept anyway
         parts = []
         for number in range(first, last + 1):
             offset = number * self.block_rows
@@ -148,15 +150,19 @@ class LazyRows:
             self.cache.move_to_end(number)
             return self.cache[number]
         start = number * self.block_rows
-        block = self.read(start, min(start + self.block_rows, self.n_stored))
+        block = self._read(start, min(start + self.block_rows, self.n_stored))
+        self.cache[number] = block
+        if len(self.cache) > self.n_shuffled + 1:
+            self.cache.popitem(last=False)
+        return block
+
+    def _read(self, start: int, stop: int) -> np.ndarray:
+        block = self.read(start, stop)
         if self.dtype.kind == "f" and np.isinf(block).any():
             row = start + int(np.argwhere(np.isinf(block))[0, 0])
             raise ValueError(
                 f"X must hold finite numbers or NaN; row {row} holds infinity. Replace it first."
             )
-        self.cache[number] = block
-        if len(self.cache) > self.n_shuffled + 1:
-            self.cache.popitem(last=False)
         return block
 
 

@@ -126,7 +126,8 @@ def row_blocks(X: np.ndarray | sp.csr_array | LazyRows) -> Iterator[np.ndarray]:
     rows_at_once = max(1, BLOCK_VALUES // max(1, prod(X.shape[1:])))
     for start in range(0, X.shape[0], rows_at_once):
         block = X[start : start + rows_at_once]
-        yield (block if isinstance(block, np.ndarray) else block.toarray()).astype(np.float64)
+        dense = block if isinstance(block, np.ndarray) else block.toarray()
+        yield dense.astype(np.float64, copy=False)
 
 
 def softly_clipped(scaled: np.ndarray, limit: float | None) -> np.ndarray:
