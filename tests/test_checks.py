@@ -67,6 +67,6 @@ def test_other_tables_pass(table):
 
 
 @pytest.mark.parametrize("value", [10**400, -(10**400)])
-def test_an_integer_that_no_float_holds_is_refused_as_infinite(value):
-    with pytest.raises(ValueError, match=r"rate must be at least 0 and finite; got -?inf"):
+def test_an_integer_that_no_float_holds_is_refused(value):
+    with pytest.raises(ValueError, match=r"rate must be at most 1\.8e308 in size"):
         check_number(value, "rate", minimum=0)

@@ -16,8 +16,8 @@ from torch.nn import Parameter
 
 MOST_PASSES = 100
 """Iterations of one solution; a linear model of scaled columns takes twenty to sixty."""
-TOLERANCE = 1e-6
-"""The solution ends when an iteration lowers the loss by less; float32 cannot tell much smaller."""
+TOLERANCE = 1e-9
+"""The solution ends when an iteration lowers the loss by a smaller share."""
 
 
 class LBFGS(torch.optim.Optimizer):

@@ -206,6 +206,9 @@ class Training:
         self.optimizer = SOLVERS[settings.solver](
             network.parameters(), settings.learning_rate, settings.weight_decay
         )
+        # Near its minimum a loss in single precision says too little about the weights.
+        is_exact = settings.solver == WHOLE and table.device.type != "mps"  # which lacks the type
+        self.dtype = torch.float64 if is_exact else torch.float32
         self.batches = _batches(len(table), settings.rows_at_once(len(table)))
         self.history: list[dict[str, Any]] = []
         self.best = _copy_of(network.state_dict())
@@ -280,6 +283,8 @@ class Training:
         contribution = self._contribution(rows)
         is_whole = self.settings.solver == WHOLE  # every process then needs the loss of all rows
         is_first = True
+        if is_whole:
+            self.network.to(self.dtype)
 
         def differentiated() -> Any:  # a Tensor; the stubs of torch say float
             nonlocal is_first
@@ -295,7 +300,10 @@ class Training:
             return self.processes.sum(loss.detach().clone()) if is_whole else loss
 
         loss = cast(Tensor, self.optimizer.step(differentiated))
-        return loss / self.processes.size if is_whole else loss
+        if not is_whole:
+            return loss
+        self.network.float()
+        return loss / self.processes.size
 
     def _time(self) -> float:
         """Return the share of the time that is spent, 0 without a limit."""
@@ -317,10 +325,12 @@ class Training:
 
         with shared():
             inputs = self.table.batch(mine)
+        if self.dtype == torch.float64:
+            inputs = tuple(each.double() if each.is_floating_point() else each for each in inputs)
 
         def contribution() -> Tensor:
             with products_in(self.settings.precision, self.table.device), shared():
-                outputs = self.network(*inputs).float()
+                outputs = self.network(*inputs).to(self.dtype)
             return self.batch_loss(outputs, numbers) * share
 
         return contribution
