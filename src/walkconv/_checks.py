@@ -50,7 +50,9 @@ def check_number(
     try:
         value = float(value)
     except OverflowError:  # an integer of hundreds of digits
-        raise ValueError(f"{name} must be at most 1.8e308 in size; got more.") from None
+        raise ValueError(
+            f"{name} must be at most 1.8e308 in size; got a number too large for a float."
+        ) from None
     if not (minimum < value < below or (value == minimum and not is_open)):
         lowest = f"more than {minimum:g}" if is_open else f"at least {minimum:g}"
         highest = "finite" if below == np.inf else f"less than {below:g}"

@@ -26,6 +26,9 @@ ARRAY_BLOCKS, FRAME_BLOCKS = 16, 4
 """Blocks that are shuffled together, of an array and of a LazyFrame."""
 SAMPLED_ROWS, SAMPLED_BYTES = 20_000, 2**27
 """At most so much stands for the whole table where a part of it is enough."""
+MANY_BLOCKS = 4
+"""Blocks from which on rows are read at once, past the blocks that are kept: a file of Parquet has
+large blocks, and to read parts of them again costs more than to copy."""
 
 
 class LazyRows:
@@ -137,7 +140,7 @@ class LazyRows:
     def _span(self, start: int, stop: int) -> np.ndarray:
         """Return stored rows that follow each other."""
         first, last = start // self.block_rows, max(start, stop - 1) // self.block_rows
-        if last > first and self.n_blocks > self.n_shuffled:
+        if last - first >= MANY_BLOCKS and self.n_blocks > self.n_shuffled:
             return self._read(start, stop)  # of a pass over all rows, which are not kept anyway
         parts = []
         for number in range(first, last + 1):
